@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+# demo and test do all their own set-up; the rest assume it was done once.
+.PHONY: demo test build bench lint format setup
+
+setup:
+	@scripts/setup
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $$(nproc) --target limen_cli
+
+demo: build
+	@scripts/demo
+
+test: setup
+	@scripts/test
+
+bench: setup
+	@scripts/bench
+
+lint: setup
+	@scripts/format --check
+	@scripts/lint
+
+format: setup
+	@scripts/format

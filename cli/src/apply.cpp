@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "limen/boundary.h"
+#include "limen/error.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+struct Flags {
+  std::string boundary;
+  std::string input;
+  std::string output;
+  TableFlags table;
+  bool json = false;
+};
+
+int run(Flags flags, const CLI::App& verb) {
+  if (flags.boundary == "-" && flags.input == "-") throw InvalidInput("only one of the inputs can be stdin");
+  const Boundary boundary = read_boundary(flags.boundary);
+  // The boundary knows its columns; flags rename them for this table.
+  if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
+  if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
+  std::size_t flagged = 0;
+  table::AppendResult result;
+  try {
+    result = table::append_decisions(
+        flags.input, flags.output, read_options(flags.input, flags.table), [&](const table::DecisionBatch& batch) {
+          decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+          for (const std::uint8_t decision : batch.decision) flagged += decision;
+        });
+  } catch (const IoError& error) {
+    throw InvalidInput(error.what());
+  }
+  if (result.rows_dropped > 0) {
+    fmt::print(stderr, "{}: left out {} rows with missing or impossible values\n", flags.input,
+               count_text(static_cast<double>(result.rows_dropped)));
+  }
+  if (flags.output == "-") return kDone;
+  if (flags.json) {
+    fmt::print("{}\n",
+               Json{{"rows", result.rows}, {"flagged", flagged}, {"rows_dropped", result.rows_dropped}}.dump(1));
+  } else {
+    fmt::print("{} rows, {} flagged ({:.2f}%), written to {}\n", count_text(static_cast<double>(result.rows)),
+               count_text(static_cast<double>(flagged)),
+               100.0 * static_cast<double>(flagged) / static_cast<double>(result.rows), flags.output);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_apply(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = program.add_subcommand("apply", "Add the columns decision and level to a table");
+  verb->add_option("BOUNDARY", flags->boundary, "Boundary file of limen fit, - for stdin")->required();
+  verb->add_option("DATA", flags->input, "Table with score and uncertainty, - for stdin")->required();
+  verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
+  add_table_flags(*verb, flags->table, false);
+  verb->add_flag("--json", flags->json, "Print the counts as JSON");
+  verb->footer(
+      "Example: limen apply b.json today.csv -o decisions.csv\n"
+      "Other columns are copied as they are. Memory does not grow with the table.");
+  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
+}
+
+}  // namespace limen::cli

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "limen/compare.h"
+
+#include <fmt/format.h>
+
+#include <list>
+#include <memory>
+
+#include "limen/error.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> holdout;
+  std::vector<std::string> test;
+  std::string precision;
+  std::string methods = "all";
+  BinningFlags binning;
+  TableFlags table;
+  bool json = false;
+};
+
+std::vector<Method> parse_methods(const std::string& text) {
+  if (text == "all") return CompareOptions().methods;
+  std::vector<Method> methods;
+  for (const std::string& name : CLI::detail::split(text, ',')) {
+    try {
+      methods.push_back(parse_method(name));
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(std::string("--methods: ") + error.what() + ", or all");
+    }
+  }
+  return methods;
+}
+
+std::string with_sd(double mean, double sd, bool several) {
+  return several ? fmt::format("{:.4f} +-{:.4f}", mean, sd) : ratio_text(mean);
+}
+
+std::string gap_text(const MethodSummary& summary) {
+  double gap = 0;
+  for (const Trial& trial : summary.trials) {
+    if (trial.solution->status == SolveStatus::kInfeasible) return "infeasible";
+    gap = std::max(gap, trial.solution->gap);
+  }
+  return gap == 0 ? "proved" : fmt::format("<= {:g}", gap);
+}
+
+void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_methods, std::size_t num_pairs) {
+  const bool several = num_pairs > 1;
+  for (std::size_t first = 0; first < summaries.size(); first += num_methods) {
+    const MethodSummary* st = nullptr;
+    for (std::size_t at = first; at < first + num_methods; ++at) {
+      if (summaries[at].method == Method::kSt) st = &summaries[at];
+    }
+    fmt::print("{}precision >= {:g}{}\n", first == 0 ? "" : "\n", summaries[first].bound.to_double(),
+               several ? fmt::format(", mean +- sd of {} pairs", num_pairs) : "");
+    std::vector<std::vector<std::string>> rows = {
+        {"method", "hold-out prec.", "recall", "gap", "test prec.", "recall", "matched recall", "gain over st"}};
+    if (several) rows[0].insert(rows[0].end(), {"p (recall)", "p (matched)"});
+    for (std::size_t at = first; at < first + num_methods; ++at) {
+      const MethodSummary& summary = summaries[at];
+      std::vector<std::string> row = {
+          std::string(to_string(summary.method)),
+          ratio_text(summary.mean_holdout_precision),
+          ratio_text(summary.mean_holdout_recall),
+          gap_text(summary),
+          ratio_text(summary.mean_test_precision),
+          with_sd(summary.mean_test_recall, summary.sd_test_recall, several),
+          with_sd(summary.mean_matched_recall, summary.sd_matched_recall, several),
+          st == nullptr || st == &summary ? "-" : gain_text(summary.mean_matched_recall, st->mean_matched_recall)};
+      if (several) {
+        row.push_back(summary.p_value_recall ? fmt::format("{:.2g}", *summary.p_value_recall) : "-");
+        row.push_back(summary.p_value_matched ? fmt::format("{:.2g}", *summary.p_value_matched) : "-");
+      }
+      rows.push_back(std::move(row));
+    }
+    fmt::print("{}", table_text(rows));
+  }
+  fmt::print(
+      "\nmatched recall: recall on test where test precision meets the bound, along the order each method learned on "
+      "the\n"
+      "hold-out; gain over st compares it. gap: true positives that no boundary on the hold-out grid can exceed it "
+      "by.\n");
+}
+
+Json json_of(const MethodSummary& summary) {
+  Json trials = Json::array();
+  for (const Trial& trial : summary.trials) {
+    trials.push_back({{"status", trial.solution->status == SolveStatus::kOptimal    ? "optimal"
+                                 : trial.solution->status == SolveStatus::kFeasible ? "feasible"
+                                                                                    : "infeasible"},
+                      {"gap", trial.solution->gap},
+                      {"holdout_flagged", trial.holdout.flagged},
+                      {"holdout_true_positives", trial.holdout.true_positives},
+                      {"holdout_precision", trial.holdout.precision()},
+                      {"holdout_recall", trial.holdout.recall()},
+                      {"test_flagged", trial.test.flagged},
+                      {"test_true_positives", trial.test.true_positives},
+                      {"test_precision", trial.test.precision()},
+                      {"test_recall", trial.test.recall()},
+                      {"matched_recall", trial.matched_recall}});
+  }
+  const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  return {{"method", to_string(summary.method)},
+          {"bound", summary.bound.to_double()},
+          {"holdout_precision", summary.mean_holdout_precision},
+          {"holdout_recall", summary.mean_holdout_recall},
+          {"test_precision", summary.mean_test_precision},
+          {"test_recall", summary.mean_test_recall},
+          {"test_recall_sd", summary.sd_test_recall},
+          {"matched_recall", summary.mean_matched_recall},
+          {"matched_recall_sd", summary.sd_matched_recall},
+          {"p_value_recall", optional(summary.p_value_recall)},
+          {"p_value_matched", optional(summary.p_value_matched)},
+          {"trials", std::move(trials)}};
+}
+
+int run(const Flags& flags) {
+  if (flags.holdout.size() != flags.test.size()) {
+    throw InvalidInput(fmt::format("{} --holdout files and {} --test files: they go in pairs", flags.holdout.size(),
+                                   flags.test.size()));
+  }
+  CompareOptions options;
+  options.methods = parse_methods(flags.methods);
+  options.precision_bounds = parse_bounds(flags.precision, "--precision");
+  options.fit = make_fit_options(flags.binning);
+  std::list<table::Predictions> tables;
+  std::vector<SamplePair> pairs;
+  for (std::size_t pair = 0; pair < flags.holdout.size(); ++pair) {
+    const Samples holdout = tables.emplace_back(read_table(flags.holdout[pair], flags.table)).samples();
+    const Samples test = tables.emplace_back(read_table(flags.test[pair], flags.table)).samples();
+    for (const auto& [samples, path] : {std::pair(holdout, flags.holdout[pair]), std::pair(test, flags.test[pair])}) {
+      std::size_t positives = 0;
+      for (const std::uint8_t label : samples.label) positives += label;
+      if (positives == 0 || positives == samples.size()) {
+        throw InvalidInput(path + ": only one class; both are needed");
+      }
+    }
+    pairs.push_back({holdout, test});
+  }
+  const std::vector<MethodSummary> summaries = compare_methods(pairs, options);
+  if (flags.json) {
+    Json report = Json::array();
+    for (const MethodSummary& summary : summaries) report.push_back(json_of(summary));
+    fmt::print("{}\n", report.dump(1));
+  } else {
+    print_text(summaries, options.methods.size(), pairs.size());
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = program.add_subcommand("compare", "All methods at several precision bounds, on hold-out and test");
+  verb->add_option("--holdout", flags->holdout, "Labelled table to fit on; repeat for several pairs")->required();
+  verb->add_option("--test", flags->test, "Labelled table to judge on, one per --holdout")->required();
+  verb->add_option("--precision", flags->precision, "Precision bounds, such as 0.7,0.8,0.9")->required();
+  verb->add_option("--methods", flags->methods, "all, or a list such as st,mist,exact")->capture_default_str();
+  add_binning_flags(*verb, flags->binning);
+  add_table_flags(*verb, flags->table, true);
+  verb->add_flag("--json", flags->json, "Print JSON");
+  verb->footer(
+      "Example: limen compare --holdout h.csv --test t.csv --precision 0.7,0.8,0.9\n"
+      "st always uses every distinct score: a gain is measured against the best single threshold.");
+  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace limen::cli

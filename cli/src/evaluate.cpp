@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "limen/error.h"
+#include "limen/metrics.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files;  ///< boundaries, then the table
+  TableFlags table;
+  double confidence = 0.95;
+  bool json = false;
+};
+
+std::string interval_text(const Interval& interval) {
+  return fmt::format("{:.4f} .. {:.4f}", interval.low, interval.high);
+}
+
+std::vector<std::string> text_row(const std::string& name, const Confusion& counts, double confidence) {
+  const bool flagged = counts.flagged > 0;
+  const bool positives = counts.positives > 0;
+  return {name,
+          count_text(counts.rows),
+          count_text(counts.flagged),
+          count_text(counts.true_positives),
+          flagged ? ratio_text(counts.precision()) : "-",
+          flagged ? interval_text(counts.precision_interval(confidence)) : "-",
+          positives ? ratio_text(counts.recall()) : "-",
+          positives ? interval_text(counts.recall_interval(confidence)) : "-"};
+}
+
+Json json_of(const Confusion& counts, double confidence) {
+  const Interval precision = counts.precision_interval(confidence);
+  const Interval recall = counts.recall_interval(confidence);
+  const Json none = nullptr;
+  const bool flagged = counts.flagged > 0;
+  const bool positives = counts.positives > 0;
+  return {{"rows", counts.rows},
+          {"positives", counts.positives},
+          {"flagged", counts.flagged},
+          {"true_positives", counts.true_positives},
+          {"precision", flagged ? Json(counts.precision()) : none},
+          {"precision_interval", flagged ? Json({precision.low, precision.high}) : none},
+          {"recall", positives ? Json(counts.recall()) : none},
+          {"recall_interval", positives ? Json({recall.low, recall.high}) : none}};
+}
+
+int run(Flags flags, const CLI::App& verb) {
+  if (flags.files.size() < 2) throw InvalidInput("evaluate: give one or more boundary files and then a table");
+  const std::string test = flags.files.back();
+  flags.files.pop_back();
+  std::vector<Boundary> boundaries;
+  for (const std::string& path : flags.files) boundaries.push_back(read_boundary(path));
+
+  Json report = Json::array();
+  std::optional<table::Predictions> predictions;
+  for (std::size_t at = 0; at < boundaries.size(); ++at) {
+    const Boundary& boundary = boundaries[at];
+    table::PredictionColumns& columns = flags.table.read.columns;
+    const table::PredictionColumns before = columns;
+    if (verb.count("--score") == 0) columns.score = boundary.score_column;
+    if (verb.count("--uncertainty") == 0) columns.uncertainty = boundary.uncertainty_column;
+    const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
+    if (!predictions || !same) predictions = read_table(test, flags.table);
+    const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
+    if (flags.json) {
+      Json levels = Json::array();
+      for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
+      Json entry = {{"boundary", flags.files[at]}, {"method", to_string(boundary.method)}};
+      entry.update(json_of(evaluation.total, flags.confidence));
+      entry["confidence"] = flags.confidence;
+      entry["levels"] = std::move(levels);
+      report.push_back(std::move(entry));
+      continue;
+    }
+    const std::string interval = fmt::format("{:g}% interval", 100 * flags.confidence);
+    std::vector<std::vector<std::string>> rows = {
+        {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
+    rows.push_back(text_row("all", evaluation.total, flags.confidence));
+    if (evaluation.levels.size() > 1) {
+      for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+        rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
+      }
+    }
+    fmt::print("{} ({}; {}) on {}\n{}", flags.files[at], to_string(boundary.method), describe(boundary.objective), test,
+               table_text(rows));
+    if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
+      const double bound = boundary.objective.bound.to_double();
+      const double precision = evaluation.total.precision();
+      fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
+                 precision - bound);
+    }
+    if (at + 1 < boundaries.size()) fmt::print("\n");
+  }
+  if (flags.json) fmt::print("{}\n", report.dump(1));
+  return kDone;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = program.add_subcommand("evaluate", "Judge boundaries on a labelled test table");
+  verb->add_option("FILES", flags->files, "One or more boundary files, then the test table")->required();
+  verb->add_option("--interval", flags->confidence, "Confidence of the exact (Clopper-Pearson) intervals")
+      ->capture_default_str()
+      ->check(CLI::Range(0.5, 0.999999));
+  add_table_flags(*verb, flags->table, true);
+  verb->add_flag("--json", flags->json, "Print JSON");
+  verb->footer("Example: limen evaluate b.json test.csv");
+  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
+}
+
+}  // namespace limen::cli

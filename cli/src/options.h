@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limen/boundary.h"
+#include "limen/fit.h"
+#include "limen/objective.h"
+#include "limen/table/output_file.h"
+#include "limen/table/predictions.h"
+
+namespace limen::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// Flags that say which columns a table has and how to read it.
+struct TableFlags {
+  table::ReadOptions read;
+  std::string format;
+};
+/// with_label: also --label and --weight, for verbs that need them.
+void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
+
+/// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
+[[nodiscard]] table::Predictions read_table(const std::string& path, const TableFlags& flags);
+
+/// The table flags' read options with the progress display.
+[[nodiscard]] table::ReadOptions read_options(const std::string& path, const TableFlags& flags);
+
+/// Flags of the objective; exactly one objective must be given.
+struct ObjectiveFlags {
+  std::string precision, recall, fpr, flag_rate, cost_fp, cost_fn, fbeta;
+};
+void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags);
+[[nodiscard]] Objective make_objective(const ObjectiveFlags& flags);
+
+/// Flags of the hold-out's binning.
+struct BinningFlags {
+  std::string levels = "3";
+  std::string bins;
+  std::string binning = "equi-weight";
+  int threads = 0;
+};
+void add_binning_flags(CLI::App& verb, BinningFlags& flags);
+[[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
+
+/// "0.7,0.8" as exact fractions; the flag is named in errors.
+[[nodiscard]] std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag);
+
+/// A bound as a number in [0, 1]; the flag is named in errors.
+[[nodiscard]] Rational parse_bound(const std::string& text, const std::string& flag);
+
+/// Opens an output before the work is done, so that a path that cannot be written is refused at once. Null for no path.
+[[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path);
+
+/// Reads a boundary file; errors name the path.
+[[nodiscard]] Boundary read_boundary(const std::string& path);
+
+}  // namespace limen::cli

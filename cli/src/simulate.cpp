@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "limen/simulate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "limen/error.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+struct Flags {
+  std::string folder;
+  SimulationOptions options;
+  std::vector<double> prior = {1, 3};
+  std::vector<double> model_prior = {1, 1};
+  bool features = false;
+  bool json = false;
+};
+
+/// Text in pieces of a few MB into a file.
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : file_(path) {}
+  template <typename... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(buffer_), format, std::forward<Values>(values)...);
+    buffer_.push_back('\n');
+    if (buffer_.size() > (1 << 20)) flush();
+  }
+  void commit() {
+    flush();
+    file_.commit();
+  }
+
+ private:
+  void flush() {
+    file_.write({buffer_.data(), buffer_.size()});
+    buffer_.clear();
+  }
+  table::OutputFile file_;
+  fmt::memory_buffer buffer_;
+};
+
+std::size_t write_predictions(const std::string& path, const Simulation& simulation, const SimulatedRows& rows) {
+  Writer out(path);
+  out.line("score,uncertainty,label,region,true_positivity");
+  for (std::size_t row = 0; row < rows.label.size(); ++row) {
+    const Region& region = simulation.regions[static_cast<std::size_t>(rows.region[row])];
+    out.line("{},{},{},r{},{}", region.score, region.uncertainty, rows.label[row], rows.region[row],
+             region.true_positivity);
+  }
+  out.commit();
+  return rows.label.size();
+}
+
+/// A number in [0, 1) that depends on the seed and the two keys only (splitmix64).
+double hashed_uniform(std::uint64_t seed, std::uint64_t key, std::uint64_t stream) {
+  std::uint64_t x = seed * 0x9E3779B97F4A7C15U + key * 0xBF58476D1CE4E5B9U + stream * 0x94D049BB133111EBU + 1;
+  for (int round = 0; round < 2; ++round) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9U;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBU;
+    x ^= x >> 31;
+  }
+  return static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+/// What a model that does not know the process sees of a row: the region's name, and its place on a map with a little
+/// noise of the row's own.
+class FeatureWriter {
+ public:
+  FeatureWriter(const std::string& path, std::uint64_t seed, std::uint64_t table)
+      : out_(path), seed_(seed), table_(table) {
+    out_.line("region,x1,x2,label");
+  }
+  void row(std::int64_t region, int label) {
+    const auto key = static_cast<std::uint64_t>(region);
+    const std::uint64_t own = table_ << 40U | num_rows_++;
+    const auto coordinate = [&](std::uint64_t axis) {
+      return hashed_uniform(seed_, key, axis) + 0.02 * (hashed_uniform(seed_, own, axis + 2) - 0.5);
+    };
+    out_.line("r{},{:.5f},{:.5f},{}", region, coordinate(1), coordinate(2), label);
+  }
+  std::size_t commit() {
+    out_.commit();
+    return num_rows_;
+  }
+
+ private:
+  Writer out_;
+  std::uint64_t seed_;
+  std::uint64_t table_;
+  std::uint64_t num_rows_ = 0;
+};
+
+std::size_t write_features(const std::string& path, const Flags& flags, const SimulatedRows& rows,
+                           std::uint64_t table) {
+  FeatureWriter out(path, flags.options.seed, table);
+  for (std::size_t row = 0; row < rows.label.size(); ++row) out.row(rows.region[row], rows.label[row]);
+  return out.commit();
+}
+
+/// The training rows at their natural rate, negatives that undersampling drops included.
+std::size_t write_training_features(const std::string& path, const Flags& flags, const Simulation& simulation) {
+  FeatureWriter out(path, flags.options.seed, 0);
+  for (std::size_t at = 0; at < simulation.regions.size(); ++at) {
+    const Region& region = simulation.regions[at];
+    const auto name = static_cast<std::int64_t>(at);
+    for (std::int64_t row = 0; row < region.train_positives; ++row) out.row(name, 1);
+    for (std::int64_t row = 0; row < region.train_negatives + region.dropped_negatives; ++row) out.row(name, 0);
+  }
+  return out.commit();
+}
+
+int run(Flags flags) {
+  flags.options.prior_positive = flags.prior[0];
+  flags.options.prior_negative = flags.prior[1];
+  flags.options.model_prior_positive = flags.model_prior[0];
+  flags.options.model_prior_negative = flags.model_prior[1];
+  validate(flags.options);
+  std::error_code error;
+  std::filesystem::create_directories(flags.folder, error);
+  if (error) throw InvalidInput(fmt::format("{}: cannot be made: {}", flags.folder, error.message()));
+  const Simulation simulation = simulate(flags.options);
+
+  std::vector<std::pair<std::string, std::size_t>> written;
+  const auto path = [&](const char* name) { return (std::filesystem::path(flags.folder) / name).string(); };
+  const auto add = [&](const char* name, std::size_t rows) { written.emplace_back(path(name), rows); };
+  try {
+    add("holdout.csv", write_predictions(path("holdout.csv"), simulation, simulation.holdout));
+    add("test.csv", write_predictions(path("test.csv"), simulation, simulation.test));
+    if (flags.features) {
+      add("features_train.csv", write_training_features(path("features_train.csv"), flags, simulation));
+      add("features_holdout.csv", write_features(path("features_holdout.csv"), flags, simulation.holdout, 1));
+      add("features_test.csv", write_features(path("features_test.csv"), flags, simulation.test, 2));
+    }
+  } catch (const IoError& failure) {
+    throw InvalidInput(failure.what());
+  }
+  if (flags.json) {
+    Json report = Json::array();
+    for (const auto& [name, rows] : written) report.push_back({{"file", name}, {"rows", rows}});
+    fmt::print("{}\n", report.dump(1));
+  } else {
+    for (const auto& [name, rows] : written) fmt::print("{}: {} rows\n", name, count_text(static_cast<double>(rows)));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  SimulationOptions& options = flags->options;
+  CLI::App* verb = program.add_subcommand("simulate", "Make data by the paper's generation process");
+  verb->add_option("-o,--output", flags->folder, "Folder for holdout.csv and test.csv")->required();
+  verb->add_option("--prior", flags->prior, "True prior Beta of a region's positivity: B1,B0")
+      ->delimiter(',')
+      ->expected(2)
+      ->capture_default_str();
+  verb->add_option("--model-prior", flags->model_prior, "Prior Beta of the model: B1,B0")
+      ->delimiter(',')
+      ->expected(2)
+      ->capture_default_str();
+  verb->add_option("--tau", options.tau, "Negatives in training are kept at rate 1/tau")->capture_default_str();
+  verb->add_option("--regions", options.regions, "Regions of the input space")->capture_default_str();
+  verb->add_option("--evidence-scale", options.evidence_scale, "Smallest number of training rows of a region")
+      ->capture_default_str();
+  verb->add_option("--evidence-tail", options.evidence_tail, "Tail exponent of the training rows' Pareto law")
+      ->capture_default_str();
+  verb->add_option("--evidence-limit", options.evidence_limit, "Largest number of training rows of a region")
+      ->capture_default_str();
+  verb->add_option("--holdout-rows", options.holdout_rows, "Rows of holdout.csv")->capture_default_str();
+  verb->add_option("--test-rows", options.test_rows, "Rows of test.csv")->capture_default_str();
+  verb->add_option("--seed", options.seed, "Seed; the same seed gives the same files")->capture_default_str();
+  verb->add_flag(
+      "--features", flags->features,
+      "Also features_{train,holdout,test}.csv: raw tables to train a model on, training at the natural rate");
+  verb->add_flag("--json", flags->json, "Print what was written as JSON");
+  verb->footer("Example: limen simulate -o demo --prior 1,3 --tau 3 --seed 1");
+  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace limen::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace limen::cli {
+
+/// Line breaks become blanks: errors are one line.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// 1234567 -> "1,234,567"; fractions (weights) get two digits.
+[[nodiscard]] std::string count_text(double value);
+
+/// 0.12345 -> "0.1235".
+[[nodiscard]] std::string ratio_text(double value);
+
+/// Relative change in percent with sign: (1.1, 1) -> "+10.0%"; "-" when the base is 0.
+[[nodiscard]] std::string gain_text(double value, double base);
+
+/// A table with a header row, columns padded; the first column to the left, the others to the right.
+[[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view indent = "  ");
+
+}  // namespace limen::cli

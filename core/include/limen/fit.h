@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limen/binning.h"
+#include "limen/boundary.h"
+#include "limen/samples.h"
+#include "limen/solve.h"
+
+namespace limen {
+
+/// Number of score bins per level; all = every distinct score is its own bin.
+struct BinCount {
+  std::optional<std::int64_t> count;
+
+  static BinCount all() { return {}; }
+  static BinCount of(std::int64_t bins) { return {bins}; }
+  friend bool operator==(const BinCount&, const BinCount&) = default;
+};
+
+struct FitOptions {
+  Method method = Method::kExact;
+  /// Uncertainty levels, 1 to 1000; `st` always has one.
+  int levels = 3;
+  /// Score bins per level. Unset: 500, and every distinct score for `st`.
+  std::optional<BinCount> bins = std::nullopt;
+  Binning binning = Binning::kEquiWeight;
+  /// Threads used, 0 = all cores. The result does not depend on it.
+  int num_threads = 0;
+};
+
+/// Throws InvalidInput that names field, value and range.
+void validate(const FitOptions& options);
+
+struct FitResult {
+  Solution solution;
+  std::optional<Boundary> boundary;  ///< unset when infeasible
+  int levels_used = 0;               ///< fewer than asked for when uncertainty has too few distinct values
+};
+
+/// The number of score bins that these options mean.
+[[nodiscard]] BinCount bins_of(const FitOptions& options);
+
+/// The hold-out counted as the options say: what the method then solves on.
+[[nodiscard]] Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options);
+
+/// Bins the hold-out, solves, and packs the boundary with its certificate.
+/// Throws InvalidInput: bad samples (see validate), no rows, only one class, bad options.
+[[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
+                                     const FitOptions& options = {});
+
+}  // namespace limen

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "limen/chain.h"
+#include "limen/grid.h"
+#include "limen/solve.h"
+
+namespace limen {
+
+struct FrontierPoint {
+  Counts flagged;
+  double precision = 0;
+  double recall = 0;
+};
+
+/// The boundaries of a chain at which it may stop, from the fewest flagged rows to the most, without those that another
+/// one of the chain beats in both precision and recall.
+[[nodiscard]] std::vector<FrontierPoint> pareto_frontier(const Chain& chain, const Counts& total);
+
+/// Highest recall on the frontier at precision >= bound; 0 when no point reaches it. Exact comparison.
+[[nodiscard]] double recall_at_precision(std::span<const FrontierPoint> frontier, Rational bound);
+
+/// The exact optimum (solve_exact) at each precision bound: points above the hull chain where the hull has none.
+[[nodiscard]] std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> precision_bounds);
+
+}  // namespace limen

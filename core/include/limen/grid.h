@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace limen {
+
+/// Flagged rows and the positives among them. In units of the grid (see Grid::unit) when rows have weights.
+struct Counts {
+  std::int64_t rows = 0;
+  std::int64_t positives = 0;
+
+  friend bool operator==(const Counts&, const Counts&) = default;
+  Counts& operator+=(const Counts& other) {
+    rows += other.rows;
+    positives += other.positives;
+    return *this;
+  }
+  Counts& operator-=(const Counts& other) {
+    rows -= other.rows;
+    positives -= other.positives;
+    return *this;
+  }
+  friend Counts operator+(Counts a, const Counts& b) { return a += b; }
+  friend Counts operator-(Counts a, const Counts& b) { return a -= b; }
+};
+
+/// One score bin: the rows of a level whose score is at least `threshold` and below the threshold of the bin above.
+struct Bin {
+  double threshold = 0;  ///< the smallest score in the bin
+  Counts counts;
+};
+
+/// The hold-out counted into uncertainty levels and, inside each level, score bins.
+///
+///          highest score                     lowest score
+/// level 0  | bin 0 | bin 1 | bin 2 | ...   |              uncertainty <  edges[0]
+/// level 1  | bin 0 | bin 1 | ...    |                     edges[0] <= uncertainty < edges[1]
+/// ...                                                     ...
+/// level K-1| bin 0 | ...                   |              edges[K-2] <= uncertainty
+///
+/// Bins run from the HIGHEST score down, so that a boundary of the paper, "the j highest bins of this level", is a
+/// prefix. Levels may have different numbers of bins; a bin may be empty; a level may have no bins.
+struct Grid {
+  std::vector<double> edges;             ///< K - 1 increasing uncertainties; level = number of edges <= uncertainty
+  std::vector<std::vector<Bin>> levels;  ///< K >= 1 levels
+  /// One row of weight w counts as w / unit, rounded (see binning.h). 1 without weights.
+  double unit = 1;
+  /// Totals rounded towards the safe side of a constraint; equal to the sums of the bins without weights.
+  std::int64_t positives_low = 0;  ///< all positives, every weight rounded down
+  std::int64_t negatives_low = 0;  ///< all negatives, every weight rounded down
+  std::int64_t rows_low = 0;       ///< all rows, every weight rounded down
+  /// Middle of the smallest and largest uncertainty seen in each level, scaled so that the hold-out spans [0, 1].
+  /// Used by `hr` only; empty means level / (K - 1).
+  std::vector<double> scaled_uncertainty;
+
+  [[nodiscard]] std::size_t num_levels() const { return levels.size(); }
+};
+
+/// A grid from plain tables of counts: positives[level][bin] and rows[level][bin], bins from the highest score down.
+/// Thresholds are made up (falling integers), edges are 1, 2, ... Throws InvalidInput when 0 <= positives <= rows fails
+/// or the shapes differ.
+[[nodiscard]] Grid make_grid(const std::vector<std::vector<std::int64_t>>& positives,
+                             const std::vector<std::vector<std::int64_t>>& rows);
+
+/// Sum over all bins.
+[[nodiscard]] Counts total_counts(const Grid& grid);
+
+/// Sum over one level.
+[[nodiscard]] Counts total_counts(std::span<const Bin> level);
+
+/// Counts of the boundary that flags the taken[level] highest bins of every level.
+[[nodiscard]] Counts flagged_counts(const Grid& grid, std::span<const std::int32_t> taken);
+
+/// Throws InvalidInput when edges do not increase, a level's thresholds do not fall, counts are negative or more
+/// positive than rows, or the totals are so large that exact arithmetic could overflow (2^53 units).
+void validate(const Grid& grid);
+
+}  // namespace limen

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "limen/fit.h"
+
+#include <tbb/task_arena.h>
+
+#include <string>
+
+#include "limen/error.h"
+#include "limen/metrics.h"
+
+namespace limen {
+namespace {
+
+void check_classes(const Grid& grid) {
+  const Counts total = total_counts(grid);
+  if (total.positives == 0) throw InvalidInput("fit_boundary: no row is positive; both classes are needed");
+  if (total.positives == total.rows) throw InvalidInput("fit_boundary: every row is positive; both classes are needed");
+}
+
+HoldoutSummary summarize(const Samples& samples, const Grid& grid, const Solution& solution, const Rule& rule,
+                         const Objective& objective) {
+  HoldoutSummary summary;
+  summary.rows = static_cast<std::int64_t>(samples.size());
+  summary.weighted = !samples.weight.empty();
+  if (summary.weighted) {
+    const Confusion total = evaluate(rule, samples).total;
+    summary.weight = total.rows;
+    summary.positives = total.positives;
+    summary.flagged = total.flagged;
+    summary.true_positives = total.true_positives;
+  } else {
+    const Counts total = total_counts(grid);
+    summary.weight = static_cast<double>(total.rows);
+    summary.positives = static_cast<double>(total.positives);
+    summary.flagged = static_cast<double>(solution.flagged.rows);
+    summary.true_positives = static_cast<double>(solution.flagged.positives);
+  }
+  // Ratios have no unit, counts and costs have.
+  const bool ratio = objective.goal == Goal::kRecall || objective.goal == Goal::kFBeta;
+  summary.objective_value = solution.value * (ratio ? 1 : grid.unit);
+  summary.objective_bound = solution.bound * (ratio ? 1 : grid.unit);
+  summary.optimal = solution.status == SolveStatus::kOptimal;
+  return summary;
+}
+
+}  // namespace
+
+void validate(const FitOptions& options) {
+  if (options.levels < 1 || options.levels > 1000) {
+    throw InvalidInput("fit_boundary: levels is " + std::to_string(options.levels) + ", must be 1 to 1000");
+  }
+  if (options.bins && options.bins->count && *options.bins->count < 1) {
+    throw InvalidInput("fit_boundary: bins is " + std::to_string(*options.bins->count) + ", must be at least 1");
+  }
+  if (options.num_threads < 0) {
+    throw InvalidInput("fit_boundary: num_threads is " + std::to_string(options.num_threads) +
+                       ", must be at least 1, or 0 for all cores");
+  }
+}
+
+BinCount bins_of(const FitOptions& options) {
+  if (options.bins) return *options.bins;
+  return options.method == Method::kSt ? BinCount::all() : BinCount::of(500);
+}
+
+Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  Grid grid = count_distinct(samples, uncertainty_edges(samples.uncertainty, levels, options.binning),
+                             weight_units(samples, objective));
+  if (const auto bins = bins_of(options).count) grid = merge_bins(grid, *bins, options.binning);
+  return grid;
+}
+
+FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  validate(options);
+  validate(objective);
+  if (samples.size() == 0) throw InvalidInput("fit_boundary: there are no rows");
+  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic : options.num_threads);
+  return arena.execute([&] {
+    validate(samples);
+    const Grid grid = make_holdout_grid(samples, objective, options);
+    check_classes(grid);
+    FitResult result;
+    result.solution = solve(options.method, grid, objective);
+    result.levels_used = static_cast<int>(grid.num_levels());
+    if (result.solution.status == SolveStatus::kInfeasible) return result;
+    Boundary boundary;
+    boundary.rule = make_rule(grid, result.solution.taken);
+    boundary.objective = objective;
+    boundary.method = options.method;
+    boundary.binning = options.binning;
+    boundary.bins = bins_of(options).count;
+    boundary.holdout = summarize(samples, grid, result.solution, boundary.rule, objective);
+    result.boundary = std::move(boundary);
+    return result;
+  });
+}
+
+}  // namespace limen

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "limen/metrics.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <boost/math/distributions/beta.hpp>
+#include <cmath>
+#include <string>
+
+#include "limen/binning.h"
+#include "limen/error.h"
+
+namespace limen {
+namespace {
+
+struct LevelSums {
+  std::int64_t rows = 0;
+  std::int64_t positives = 0;
+  std::int64_t flagged = 0;
+  std::int64_t true_positives = 0;
+  LevelSums& operator+=(const LevelSums& other) {
+    rows += other.rows;
+    positives += other.positives;
+    flagged += other.flagged;
+    true_positives += other.true_positives;
+    return *this;
+  }
+};
+
+Confusion scaled(const LevelSums& sums, double unit, double effective_fraction) {
+  const auto value = [unit](std::int64_t units) { return static_cast<double>(units) * unit; };
+  return {value(sums.rows), value(sums.positives), value(sums.flagged), value(sums.true_positives), effective_fraction};
+}
+
+}  // namespace
+
+Interval proportion_interval(double successes, double trials, double confidence) {
+  if (!(confidence > 0 && confidence < 1)) {
+    throw InvalidInput("proportion_interval: confidence is " + std::to_string(confidence) +
+                       ", must be between 0 and 1");
+  }
+  if (!(successes >= 0 && successes <= trials)) {
+    throw InvalidInput("proportion_interval: " + std::to_string(successes) + " successes among " +
+                       std::to_string(trials) + " trials");
+  }
+  if (trials == 0) return {0, 1};
+  const double tail = (1 - confidence) / 2;
+  using Beta = boost::math::beta_distribution<double>;
+  Interval interval;
+  if (successes > 0) interval.low = boost::math::quantile(Beta(successes, trials - successes + 1), tail);
+  if (successes < trials) {
+    interval.high = boost::math::quantile(boost::math::complement(Beta(successes + 1, trials - successes), tail));
+  }
+  return interval;
+}
+
+Interval Confusion::precision_interval(double confidence) const {
+  return proportion_interval(true_positives * effective_fraction, flagged * effective_fraction, confidence);
+}
+
+Interval Confusion::recall_interval(double confidence) const {
+  return proportion_interval(true_positives * effective_fraction, positives * effective_fraction, confidence);
+}
+
+Evaluation evaluate(const Rule& rule, const Samples& samples) {
+  validate(samples);
+  const std::size_t rows = samples.size();
+  const std::size_t num_levels = rule.score_thresholds.size();
+  std::vector<std::uint8_t> decision(rows);
+  std::vector<std::int32_t> level(rows);
+  decide(rule, samples.score, samples.uncertainty, decision, level);
+
+  // Weights are rounded to the nearest unit and added as integers: the sums do not depend on the order of rows.
+  const double unit = weight_units(samples, {}).unit;
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  const std::size_t num_blocks = (rows + kBlock - 1) / kBlock;
+  std::vector<std::vector<LevelSums>> block_sums(num_blocks, std::vector<LevelSums>(num_levels));
+  std::vector<double> block_weight(num_blocks, 0);
+  std::vector<double> block_square(num_blocks, 0);
+  tbb::parallel_for(std::size_t{0}, num_blocks, [&](std::size_t block) {
+    for (std::size_t row = block * kBlock; row < std::min(rows, (block + 1) * kBlock); ++row) {
+      const double weight = samples.weight.empty() ? 1 : samples.weight[row];
+      const std::int64_t units = samples.weight.empty() ? 1 : std::llround(weight / unit);
+      const std::int64_t positive = samples.label[row] * units;
+      block_sums[block][static_cast<std::size_t>(level[row])] +=
+          {units, positive, decision[row] * units, decision[row] * positive};
+      block_weight[block] += weight;
+      block_square[block] += weight * weight;
+    }
+  });
+  double weight = 0;
+  double square = 0;
+  std::vector<LevelSums> sums(num_levels);
+  for (std::size_t block = 0; block < num_blocks; ++block) {
+    for (std::size_t at = 0; at < num_levels; ++at) sums[at] += block_sums[block][at];
+    weight += block_weight[block];
+    square += block_square[block];
+  }
+  const double effective_fraction = square > 0 ? weight / square : 1;
+  Evaluation evaluation;
+  LevelSums total;
+  for (const LevelSums& level_sums : sums) {
+    total += level_sums;
+    evaluation.levels.push_back(scaled(level_sums, unit, effective_fraction));
+  }
+  evaluation.total = scaled(total, unit, effective_fraction);
+  return evaluation;
+}
+
+}  // namespace limen

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "limen/samples.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "limen/error.h"
+
+namespace limen {
+namespace {
+
+/// First row for which `bad` holds, or `size`.
+template <typename Bad>
+std::size_t first_bad_row(std::size_t size, Bad bad) {
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, size, 1 << 16), size,
+      [&](const tbb::blocked_range<std::size_t>& range, std::size_t first) {
+        if (range.begin() >= first) return first;
+        // Almost always there is no bad row: test the whole block without branches first.
+        bool any = false;
+        for (std::size_t row = range.begin(); row < range.end(); ++row) any |= bad(row);
+        if (!any) return first;
+        std::size_t row = range.begin();
+        while (!bad(row)) ++row;
+        return std::min(first, row);
+      },
+      [](std::size_t a, std::size_t b) { return std::min(a, b); });
+}
+
+void check_length(std::size_t length, std::size_t rows, const char* name) {
+  if (length != rows) {
+    throw InvalidInput(std::string("samples: ") + name + " has " + std::to_string(length) + " rows, label has " +
+                       std::to_string(rows));
+  }
+}
+
+[[noreturn]] void refuse(const char* name, std::size_t row, const std::string& value, const char* needed) {
+  throw InvalidInput(std::string("samples: ") + name + "[" + std::to_string(row) + "] is " + value + ", must be " +
+                     needed);
+}
+
+void check_finite(RealSpan column, const char* name) {
+  column.visit([&](auto values) {
+    const std::size_t row = first_bad_row(values.size(), [&](std::size_t at) { return !std::isfinite(values[at]); });
+    if (row < values.size()) refuse(name, row, std::isnan(values[row]) ? "NaN" : "infinite", "finite");
+  });
+}
+
+}  // namespace
+
+void validate(const Samples& samples) {
+  const std::size_t rows = samples.size();
+  check_length(samples.score.size(), rows, "score");
+  check_length(samples.uncertainty.size(), rows, "uncertainty");
+  check_finite(samples.score, "score");
+  check_finite(samples.uncertainty, "uncertainty");
+  const std::size_t bad_label = first_bad_row(rows, [&](std::size_t row) { return samples.label[row] > 1; });
+  if (bad_label < rows) refuse("label", bad_label, std::to_string(samples.label[bad_label]), "0 or 1");
+  if (samples.weight.empty()) return;
+  check_length(samples.weight.size(), rows, "weight");
+  const std::size_t bad_weight = first_bad_row(
+      rows, [&](std::size_t row) { return !(samples.weight[row] >= 0) || !std::isfinite(samples.weight[row]); });
+  if (bad_weight < rows) {
+    refuse("weight", bad_weight, std::to_string(samples.weight[bad_weight]), "finite and >= 0");
+  }
+}
+
+}  // namespace limen

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "fields.h"
+#include "limen/error.h"
+
+namespace limen::table::detail {
+
+InputFile::InputFile(const std::string& path)
+    : name_(shown_path(path, "<stdin>")),
+      descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail(errno);
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+}
+
+std::size_t InputFile::read(std::span<char> buffer) {
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    const ssize_t got = ::read(descriptor_, buffer.data() + filled, buffer.size() - filled);
+    if (got == 0) break;
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      fail(errno);
+    }
+    filled += static_cast<std::size_t>(got);
+  }
+  return filled;
+}
+
+void InputFile::fail(int error) const {
+  throw IoError(name_ + ": cannot be read: " + std::generic_category().message(error));
+}
+
+}  // namespace limen::table::detail

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "limen/table/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "fields.h"
+#include "limen/error.h"
+
+namespace limen::table {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr int kMaxTemporaryNames = 10'000;
+
+std::string resolve_links(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path real = std::filesystem::canonical(path, ignored);
+  return ignored ? path : real.string();
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : name_(detail::shown_path(path, "<stdout>")), target_(path) {
+  buffer_.reserve(kBufferBytes);
+  if (path == "-") {
+    std::fflush(stdout);  // What the process printed before comes first.
+    descriptor_ = STDOUT_FILENO;
+    is_stdout_ = true;
+    return;
+  }
+  struct stat status = {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (!exists && (errno != ENOENT || path.empty())) fail(errno);
+  if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    open_in_place(path);
+    return;
+  }
+  if (exists) target_ = resolve_links(path);
+  open_temporary(target_);
+  if (exists && ::fchmod(descriptor_, status.st_mode & 07777) != 0) fail(errno);
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+void OutputFile::open_in_place(const std::string& path) {
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ == kClosed) fail(errno);
+}
+
+void OutputFile::open_temporary(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  // Not derived from the target's name, which may already have the greatest length that the file system takes.
+  const std::string prefix = ".limen-" + std::to_string(::getpid()) + "-";
+  for (int number = 0; number < kMaxTemporaryNames; ++number) {
+    const std::string candidate = (folder / (prefix + std::to_string(number) + ".tmp")).string();
+    descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ != kClosed) {
+      temporary_ = candidate;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail(errno);
+}
+
+void OutputFile::write(std::string_view text) {
+  if (descriptor_ == kClosed) fail(EBADF);
+  if (text.size() > kBufferBytes - buffer_.size()) {
+    flush();
+    if (text.size() >= kBufferBytes) {
+      send(text);
+      return;
+    }
+  }
+  buffer_.append(text);
+}
+
+void OutputFile::commit() {
+  if (descriptor_ == kClosed) fail(EBADF);
+  flush();
+  if (is_stdout_) {
+    descriptor_ = kClosed;
+    return;
+  }
+  // Without this, a power cut after the rename could leave an empty file in the place of the old one.
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  const int descriptor = descriptor_;
+  descriptor_ = kClosed;
+  if (::close(descriptor) != 0 && errno != EINTR) fail(errno);
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::flush() {
+  send(buffer_);
+  buffer_.clear();
+}
+
+void OutputFile::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::write(descriptor_, bytes.data(), bytes.size());
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      fail(errno);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+void OutputFile::discard() noexcept {
+  if (descriptor_ != kClosed && !is_stdout_) ::close(descriptor_);
+  descriptor_ = kClosed;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void OutputFile::fail(int error) {
+  discard();
+  throw IoError(name_ + ": cannot be written: " + std::generic_category().message(error));
+}
+
+}  // namespace limen::table

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "limen/grid.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "limen/error.h"
+#include "support/random_grid.h"
+#include "support/refusal.h"
+
+namespace limen {
+namespace {
+
+using test::refusal_of;
+using testing::ElementsAre;
+
+constexpr std::int64_t kMaxUnits = std::int64_t{1} << 53;
+
+// Level 0: 3/3 1/2, level 1: nothing, level 2: 0/4. Together 4 of 9.
+Grid small_grid() { return make_grid({{3, 1}, {}, {0}}, {{3, 2}, {}, {4}}); }
+
+TEST(Counts, AddAndSubtractBothNumbers) {
+  const Counts a{5, 2};
+  const Counts b{3, 1};
+  EXPECT_EQ(a + b, (Counts{8, 3}));
+  EXPECT_EQ(a - b, (Counts{2, 1}));
+  EXPECT_EQ((a + b) - b, a);
+}
+
+TEST(MakeGrid, LaysOutLevelsBinsEdgesAndTotals) {
+  const Grid grid = small_grid();
+  ASSERT_EQ(grid.num_levels(), 3U);
+  EXPECT_THAT(grid.edges, ElementsAre(1, 2));
+  ASSERT_EQ(grid.levels[0].size(), 2U);
+  EXPECT_GT(grid.levels[0][0].threshold, grid.levels[0][1].threshold);
+  EXPECT_EQ(grid.levels[0][0].counts, (Counts{3, 3}));
+  EXPECT_EQ(grid.levels[0][1].counts, (Counts{2, 1}));
+  EXPECT_TRUE(grid.levels[1].empty());
+  EXPECT_EQ(grid.levels[2][0].counts, (Counts{4, 0}));
+  EXPECT_EQ(grid.unit, 1);
+  EXPECT_EQ(grid.positives_low, 4);
+  EXPECT_EQ(grid.negatives_low, 5);
+  EXPECT_EQ(grid.rows_low, 9);
+  EXPECT_TRUE(grid.scaled_uncertainty.empty());
+}
+
+TEST(MakeGrid, RefusesTablesOfDifferentShape) {
+  EXPECT_EQ(refusal_of([] { (void)make_grid({{1}}, {{1}, {1}}); }), "make_grid: positives has 1 levels, rows has 2");
+  EXPECT_EQ(refusal_of([] {
+              (void)make_grid({{1}, {1, 2}}, {{1}, {2}});
+            }),
+            "make_grid: level 1 has unequal numbers of bins");
+  EXPECT_EQ(refusal_of([] { (void)make_grid({}, {}); }), "grid: has no levels");
+}
+
+TEST(MakeGrid, RefusesCountsThatAreNoCounts) {
+  EXPECT_EQ(refusal_of([] {
+              (void)make_grid({{1, 3}}, {{1, 2}});
+            }),
+            "grid: level 0, bin 1 has 3 positives among 2 rows");
+  EXPECT_EQ(refusal_of([] { (void)make_grid({{-1}}, {{2}}); }), "grid: level 0, bin 0 has -1 positives among 2 rows");
+  EXPECT_EQ(refusal_of([] { (void)make_grid({{0}}, {{-2}}); }), "grid: level 0, bin 0 has 0 positives among -2 rows");
+}
+
+TEST(MakeGrid, TakesTwoToThe53RowsAndNotOneMore) {
+  EXPECT_EQ(total_counts(make_grid({{1, 0}}, {{kMaxUnits - 1, 1}})).rows, kMaxUnits);
+  EXPECT_EQ(refusal_of([] {
+              (void)make_grid({{1, 0}}, {{kMaxUnits, 1}});
+            }),
+            "grid: holds more than 2^53 rows or weight units");
+  EXPECT_EQ(refusal_of([] {
+              (void)make_grid({{0}, {1}}, {{1}, {kMaxUnits}});
+            }),
+            "grid: holds more than 2^53 rows or weight units");
+}
+
+TEST(TotalCounts, AddsAllBinsOfALevelOrOfTheGrid) {
+  const Grid grid = small_grid();
+  EXPECT_EQ(total_counts(grid.levels[0]), (Counts{5, 4}));
+  EXPECT_EQ(total_counts(grid.levels[1]), (Counts{0, 0}));
+  EXPECT_EQ(total_counts(grid), (Counts{9, 4}));
+}
+
+TEST(FlaggedCounts, AddsTheHighestBinsOfEveryLevel) {
+  const Grid grid = small_grid();
+  const auto flagged = [&](std::vector<std::int32_t> taken) { return flagged_counts(grid, taken); };
+  EXPECT_EQ(flagged({0, 0, 0}), (Counts{0, 0}));
+  EXPECT_EQ(flagged({1, 0, 0}), (Counts{3, 3}));
+  EXPECT_EQ(flagged({1, 0, 1}), (Counts{7, 3}));
+  EXPECT_EQ(flagged({2, 0, 1}), (Counts{9, 4}));
+}
+
+TEST(FlaggedCounts, EqualsOneBinAtATimeOnRandomGrids) {
+  std::mt19937_64 random(3);
+  for (const std::string& shape : test::grid_shapes()) {
+    for (int instance = 0; instance < 50; ++instance) {
+      SCOPED_TRACE(shape + " instance " + std::to_string(instance));
+      const Grid grid = test::make_random_grid(shape, random).grid;
+      Counts expected;
+      std::vector<std::int32_t> taken;
+      for (const auto& level : grid.levels) {
+        taken.push_back(static_cast<std::int32_t>(random() % (level.size() + 1)));
+        for (std::size_t bin = 0; bin < static_cast<std::size_t>(taken.back()); ++bin) expected += level[bin].counts;
+      }
+      EXPECT_EQ(flagged_counts(grid, taken), expected);
+    }
+  }
+}
+
+TEST(FlaggedCounts, RefusesABoundaryOfAnotherGrid) {
+  const Grid grid = small_grid();
+  const auto refusal = [&](std::vector<std::int32_t> taken) {
+    return refusal_of([&] { (void)flagged_counts(grid, taken); });
+  };
+  EXPECT_EQ(refusal({0, 0}), "flagged_counts: taken has 2 entries, the grid has 3 levels");
+  EXPECT_EQ(refusal({3, 0, 0}), "flagged_counts: taken[0] is 3, the level has 2 bins");
+  EXPECT_EQ(refusal({0, 1, 0}), "flagged_counts: taken[1] is 1, the level has 0 bins");
+  EXPECT_EQ(refusal({0, 0, -1}), "flagged_counts: taken[2] is -1, the level has 1 bins");
+}
+
+TEST(ValidateGrid, AcceptsEveryRandomGrid) {
+  std::mt19937_64 random(4);
+  for (const std::string& shape : test::grid_shapes()) {
+    const Grid grid = test::make_random_grid(shape, random).grid;
+    EXPECT_EQ(refusal_of([&] { validate(grid); }), "(not refused)") << shape;
+  }
+}
+
+TEST(ValidateGrid, NamesWhatIsWrong) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto refusal = [](auto change) {
+    Grid grid = small_grid();
+    change(grid);
+    return refusal_of([&] { validate(grid); });
+  };
+  EXPECT_EQ(refusal([](Grid& grid) { grid.levels.clear(); }), "grid: has no levels");
+  EXPECT_EQ(refusal([](Grid& grid) { grid.edges.pop_back(); }), "grid: 1 edges do not fit 3 levels");
+  for (const double edge : {1.0, 0.5, kInfinity, std::nan("")}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.edges[1] = edge; }), "grid: edges[1] is not finite or does not increase");
+  }
+  EXPECT_EQ(refusal([&](Grid& grid) { grid.edges[0] = -kInfinity; }),
+            "grid: edges[0] is not finite or does not increase");
+  EXPECT_EQ(refusal([](Grid& grid) {
+              grid.scaled_uncertainty = {0, 1};
+            }),
+            "grid: scaled_uncertainty does not fit the number of levels");
+  for (const double threshold : {0.0, 1.0, -kInfinity, std::nan("")}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[0][1].threshold = threshold; }),
+              "grid: the threshold of level 0, bin 1 is not finite or does not fall");
+  }
+  EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[2][0].threshold = kInfinity; }),
+            "grid: the threshold of level 2, bin 0 is not finite or does not fall");
+  EXPECT_EQ(refusal([](Grid& grid) { grid.levels[2][0].counts.positives = 5; }),
+            "grid: level 2, bin 0 has 5 positives among 4 rows");
+}
+
+// The totals of such a table do not fit into 64 bits: it has to be refused before anything is added.
+TEST(MakeGrid, RefusesCountsWhoseSumOverflows) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(refusal_of([] {
+              (void)make_grid({{0, 0}}, {{kLargest, kLargest}});
+            }),
+            "grid: holds more than 2^53 rows or weight units");
+}
+
+}  // namespace
+}  // namespace limen
