@@ -35,7 +35,7 @@ std::vector<double> collect(const std::vector<Trial>& trials, Figure figure) {
 }
 
 double test_recall(const Trial& trial) { return trial.test.recall(); }
-double matched_recall(const Trial& trial) { return trial.matched_recall; }
+double recall_when_matched(const Trial& trial) { return trial.matched_recall; }
 
 void summarize(MethodSummary& summary) {
   const auto& trials = summary.trials;
@@ -44,8 +44,8 @@ void summarize(MethodSummary& summary) {
   summary.mean_test_precision = mean_of(collect(trials, [](const Trial& t) { return t.test.precision(); }));
   summary.mean_test_recall = mean_of(collect(trials, test_recall));
   summary.sd_test_recall = sd_of(collect(trials, test_recall));
-  summary.mean_matched_recall = mean_of(collect(trials, matched_recall));
-  summary.sd_matched_recall = sd_of(collect(trials, matched_recall));
+  summary.mean_matched_recall = mean_of(collect(trials, recall_when_matched));
+  summary.sd_matched_recall = sd_of(collect(trials, recall_when_matched));
 }
 
 /// One method on one pair, at all bounds. The grid does not depend on the bound; weights are rounded for precision.
@@ -55,14 +55,13 @@ std::vector<Trial> run(const SamplePair& pair, const CompareOptions& options, Fi
   const Grid grid = make_holdout_grid(pair.holdout, any_precision, fit);
   const Grid test = count_into(grid, pair.test, weight_units(pair.test, any_precision));
   const Chain chain = recount(chain_of(fit.method, grid), test);
-  const std::vector<FrontierPoint> frontier = pareto_frontier(chain, {test.rows_low, test.positives_low});
   for (const Rational& bound : options.precision_bounds) {
     Trial trial;
     trial.solution = solve(fit.method, grid, max_recall_at_precision(bound));
     const Rule rule = make_rule(grid, trial.solution->taken);
     trial.holdout = evaluate(rule, pair.holdout).total;
     trial.test = evaluate(rule, pair.test).total;
-    trial.matched_recall = recall_at_precision(frontier, bound);
+    trial.matched_recall = matched_recall(chain, test.positives_low, bound);
     trials.push_back(std::move(trial));
   }
   return trials;
@@ -126,7 +125,7 @@ std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs, co
       if (summary.method == Method::kSt) continue;
       summary.p_value_recall = paired_t_test(collect(summary.trials, test_recall), collect(st->trials, test_recall));
       summary.p_value_matched =
-          paired_t_test(collect(summary.trials, matched_recall), collect(st->trials, matched_recall));
+          paired_t_test(collect(summary.trials, recall_when_matched), collect(st->trials, recall_when_matched));
     }
   }
   return summaries;

@@ -37,6 +37,29 @@ double recall_at_precision(std::span<const FrontierPoint> frontier, Rational bou
   return recall;
 }
 
+double matched_recall(const Chain& chain, std::int64_t positives, Rational bound) {
+  using detail::Wide;
+  const auto surplus = [&](const Counts& flagged) {
+    return Wide{bound.den} * flagged.positives - Wide{bound.num} * flagged.rows;
+  };
+  double best = 0;
+  Counts before;
+  for (const ChainStep& step : chain) {
+    if (!step.group_end) continue;
+    const Wide from = surplus(before);
+    const Wide to = surplus(step.flagged);
+    if (to >= 0) {
+      best = std::max(best, static_cast<double>(step.flagged.positives));
+    } else if (from > 0) {
+      const double fraction = static_cast<double>(from) / static_cast<double>(from - to);
+      best = std::max(best, static_cast<double>(before.positives) +
+                                fraction * static_cast<double>(step.flagged.positives - before.positives));
+    }
+    before = step.flagged;
+  }
+  return positives > 0 ? best / static_cast<double>(positives) : 0;
+}
+
 std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> precision_bounds) {
   std::vector<Solution> solutions;
   for (const Rational& bound : precision_bounds) solutions.push_back(solve_exact(grid, max_recall_at_precision(bound)));

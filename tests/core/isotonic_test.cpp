@@ -249,7 +249,7 @@ TEST(ConcaveBlocks, EqualsTheUpperHullOfAllPrefixesOnEveryShape) {
     }
   }
   EXPECT_GT(pooled, 2'000);
-  EXPECT_GT(collinear, 1'000);
+  EXPECT_GT(collinear, 500);
 }
 
 TEST(HigherRate, IsStrictAndExact) {

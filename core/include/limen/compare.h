@@ -28,8 +28,8 @@ struct Trial {
   std::optional<Solution> solution;  ///< of the fit on the hold-out; status kInfeasible is kept
   Confusion holdout;                 ///< zero when infeasible
   Confusion test;
-  /// Recall on test at equal test precision: the best stop with test precision >= bound along the method's nested
-  /// chain, whose order was learned on the hold-out.
+  /// Recall on test at equal test precision (see matched_recall) along the method's nested chain, whose order was
+  /// learned on the hold-out.
   double matched_recall = 0;
 };
 

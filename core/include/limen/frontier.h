@@ -23,6 +23,11 @@ struct FrontierPoint {
 /// Highest recall on the frontier at precision >= bound; 0 when no point reaches it. Exact comparison.
 [[nodiscard]] double recall_at_precision(std::span<const FrontierPoint> frontier, Rational bound);
 
+/// Recall at equal precision: the most of `positives` that is flagged along the chain where its precision is the bound.
+/// Between two stops counts are interpolated (a coin decides inside the step), so that families with wide steps and
+/// with narrow ones compare fairly. 0 when the chain never reaches the bound. Feasibility is exact.
+[[nodiscard]] double matched_recall(const Chain& chain, std::int64_t positives, Rational bound);
+
 /// The exact optimum (solve_exact) at each precision bound: points above the hull chain where the hull has none.
 [[nodiscard]] std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> precision_bounds);
 
