@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "detail/levels.h"
 #include "detail/multiversion.h"
 #include "limen/error.h"
 
@@ -20,22 +21,6 @@ namespace {
 
 /// Rows per inner block: its columns and masks stay in the first-level cache.
 constexpr std::size_t kBlock = 1024;
-
-/// The smallest float not below `value`: for any float x, x >= value in double is x >= this in single precision.
-float round_up(double value) {
-  const auto nearest = static_cast<float>(value);
-  return static_cast<double>(nearest) < value ? std::nextafter(nearest, std::numeric_limits<float>::infinity())
-                                              : nearest;
-}
-
-template <typename Real>
-Real round_to(double value) {
-  if constexpr (std::is_same_v<Real, float>) {
-    return round_up(value);
-  } else {
-    return value;
-  }
-}
 
 /// The rule in the precision of the data. An unset threshold is infinity, which no finite score reaches.
 template <typename Real>
@@ -47,9 +32,9 @@ struct Table {
 template <typename Real>
 Table<Real> make_table(const Rule& rule) {
   Table<Real> table;
-  for (const double edge : rule.uncertainty_edges) table.edges.push_back(round_to<Real>(edge));
+  for (const double edge : rule.uncertainty_edges) table.edges.push_back(detail::round_to<Real>(edge));
   for (const auto& threshold : rule.score_thresholds) {
-    table.thresholds.push_back(threshold ? round_to<Real>(*threshold) : std::numeric_limits<Real>::infinity());
+    table.thresholds.push_back(threshold ? detail::round_to<Real>(*threshold) : std::numeric_limits<Real>::infinity());
   }
   return table;
 }

@@ -7,6 +7,7 @@
 
 #include "limen/error.h"
 #include "limen/metrics.h"
+#include "limen/selective.h"
 
 namespace limen {
 namespace {
@@ -65,11 +66,38 @@ BinCount bins_of(const FitOptions& options) {
 
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
   const int levels = options.method == Method::kSt ? 1 : options.levels;
-  Grid grid = count_distinct(samples, uncertainty_edges(samples.uncertainty, levels, options.binning),
-                             weight_units(samples, objective));
+  const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
+  Grid grid = count_distinct(samples, edges, weight_units(samples, objective));
   if (const auto bins = bins_of(options).count) grid = merge_bins(grid, *bins, options.binning);
   return grid;
 }
+
+namespace {
+
+struct Solved {
+  Grid grid;
+  Solution solution;
+};
+
+Solved solve_holdout(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  const bool exact = options.method == Method::kExact || options.method == Method::kSt;
+  if (exact && !bins_of(options).count) {
+    // For an exact answer over every distinct score it is enough to look at the scores that can matter.
+    const int levels = options.method == Method::kSt ? 1 : options.levels;
+    auto grid = count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
+    if (grid) {
+      check_classes(*grid);
+      Solution solution = solve(options.method, *grid, objective);
+      if (solution.status == SolveStatus::kOptimal) return {std::move(*grid), std::move(solution)};
+    }
+  }
+  Grid grid = make_holdout_grid(samples, objective, options);
+  check_classes(grid);
+  Solution solution = solve(options.method, grid, objective);
+  return {std::move(grid), std::move(solution)};
+}
+
+}  // namespace
 
 FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
   validate(options);
@@ -78,10 +106,9 @@ FitResult fit_boundary(const Samples& samples, const Objective& objective, const
   tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic : options.num_threads);
   return arena.execute([&] {
     validate(samples);
-    const Grid grid = make_holdout_grid(samples, objective, options);
-    check_classes(grid);
+    auto [grid, solution] = solve_holdout(samples, objective, options);
     FitResult result;
-    result.solution = solve(options.method, grid, objective);
+    result.solution = std::move(solution);
     result.levels_used = static_cast<int>(grid.num_levels());
     if (result.solution.status == SolveStatus::kInfeasible) return result;
     Boundary boundary;

@@ -48,8 +48,8 @@ inline std::vector<double> edges_by_sorting(std::vector<double> values, int leve
 
 /// Bins of every distinct score of every level, by a map.
 inline std::vector<std::map<double, Counts, std::greater<>>> distinct_by_map(const Samples& samples,
-                                                                              const std::vector<double>& edges,
-                                                                              const WeightUnits& units) {
+                                                                             const std::vector<double>& edges,
+                                                                             const WeightUnits& units) {
   std::vector<std::map<double, Counts, std::greater<>>> levels(edges.size() + 1);
   for (std::size_t row = 0; row < samples.size(); ++row) {
     const double weight = samples.weight.empty() ? 1 : samples.weight[row];

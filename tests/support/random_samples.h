@@ -47,10 +47,18 @@ struct SampleTable {
 
 /// Named shapes of tables. Each one breaks an easy assumption about scores, uncertainties, precision or weights.
 inline const std::vector<std::string>& sample_shapes() {
-  static const std::vector<std::string> shapes = {
-      "continuous",        "heavy_ties", "equal_scores",    "equal_uncertainty", "mostly_zero_uncertainty",
-      "single_precision",  "mixed",      "margins",         "signed_zeros",      "weighted",
-      "weighted_integers", "weighted_ties_single"};
+  static const std::vector<std::string> shapes = {"continuous",
+                                                  "heavy_ties",
+                                                  "equal_scores",
+                                                  "equal_uncertainty",
+                                                  "mostly_zero_uncertainty",
+                                                  "single_precision",
+                                                  "mixed",
+                                                  "margins",
+                                                  "signed_zeros",
+                                                  "weighted",
+                                                  "weighted_integers",
+                                                  "weighted_ties_single"};
   return shapes;
 }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "limen/selective.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "limen/binning.h"
+#include "limen/boundary.h"
+#include "limen/solve.h"
+
+namespace limen {
+namespace {
+
+template <typename Real>
+struct Rows {
+  std::vector<Real> score;
+  std::vector<Real> uncertainty;
+  std::vector<std::uint8_t> label;
+  [[nodiscard]] Samples samples() const {
+    return {std::span<const Real>(score), std::span<const Real>(uncertainty), label, {}};
+  }
+};
+
+const std::vector<std::string>& row_shapes() {
+  static const std::vector<std::string> shapes = {"uniform",    "near_one",  "near_zero", "margins",
+                                                  "few_values", "one_value", "clustered", "noise"};
+  return shapes;
+}
+
+template <typename Real>
+Rows<Real> make_rows(const std::string& shape, std::size_t size, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform;
+  std::normal_distribution<double> normal;
+  Rows<Real> rows;
+  for (std::size_t row = 0; row < size; ++row) {
+    const double rate = std::pow(uniform(random), 3);
+    double score = rate;
+    if (shape == "near_one") score = 1 - std::pow(1 - rate, 8) * 1e-3;
+    if (shape == "near_zero") score = std::exp(-40 * (1 - rate));
+    if (shape == "margins") score = 10 * (rate - 0.5) + normal(random) * 0.1;
+    if (shape == "few_values") score = std::floor(rate * 12) / 12;
+    if (shape == "one_value") score = 0.25;
+    if (shape == "clustered") score = uniform(random) < 0.7 ? 0.5 : rate;
+    if (shape == "noise") score = uniform(random);
+    const double spread = shape == "few_values" ? std::floor(3 * uniform(random)) : uniform(random);
+    rows.score.push_back(static_cast<Real>(score));
+    rows.uncertainty.push_back(static_cast<Real>(spread));
+    rows.label.push_back(uniform(random) < rate * (1 - 0.3 * spread) ? 1 : 0);
+  }
+  return rows;
+}
+
+template <typename Real>
+void check_all_shapes(std::size_t size, int instances, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  int selected_grids = 0;
+  int smaller = 0;
+  for (const std::string& shape : row_shapes()) {
+    for (int instance = 0; instance < instances; ++instance) {
+      const Rows<Real> rows = make_rows<Real>(shape, size, random);
+      const Samples samples = rows.samples();
+      const int num_levels = 1 + static_cast<int>(random() % 11);
+      const std::vector<double> edges = uncertainty_edges(samples.uncertainty, num_levels);
+      const Grid distinct = count_distinct(samples, edges);
+      for (const Objective& objective :
+           {max_recall_at_precision({1, 2}), max_recall_at_precision({4, 5}), max_recall_at_precision({0, 1}),
+            max_recall_at_false_positive_rate({1, 50}), max_recall_at_flag_rate({1, 10}), min_cost({1, 1}, {2, 1})}) {
+        SCOPED_TRACE(shape + " " + std::to_string(instance) + ", " + std::to_string(num_levels) + " levels, " +
+                     describe(objective));
+        const auto selected = count_selected(samples, edges, objective);
+        const Solution expected = solve_exact(distinct, objective);
+        if (!selected) {
+          // Only when nothing was in sight; sharp bounds may still be met by single rows.
+          EXPECT_EQ(objective.goal, Goal::kPrecision);
+          continue;
+        }
+        ++selected_grids;
+        EXPECT_EQ(total_counts(*selected), total_counts(distinct));
+        const Solution found = solve_exact(*selected, objective);
+        ASSERT_EQ(found.flagged, expected.flagged);
+        ASSERT_EQ(found.status, SolveStatus::kOptimal);
+        ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
+        std::size_t selected_bins = 0;
+        std::size_t distinct_bins = 0;
+        for (const auto& level : selected->levels) selected_bins += level.size();
+        for (const auto& level : distinct.levels) distinct_bins += level.size();
+        EXPECT_LE(selected_bins, distinct_bins);
+        smaller += selected_bins < distinct_bins ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(selected_grids, instances * 30);
+  EXPECT_GT(smaller, instances * 10);
+}
+
+TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInFloat) { check_all_shapes<float>(20'000, 5, 1); }
+TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInDouble) { check_all_shapes<double>(20'000, 5, 2); }
+TEST(CountSelected, GivesTheSameBoundaryOnAFewRows) { check_all_shapes<double>(60, 60, 3); }
+TEST(CountSelected, GivesTheSameBoundaryOnAFewRowsInFloat) { check_all_shapes<float>(200, 60, 4); }
+
+TEST(CountSelected, LeavesWeightsAndParametricGoalsToTheSort) {
+  std::mt19937_64 random(1);
+  const Rows<float> rows = make_rows<float>("uniform", 100, random);
+  Samples samples = rows.samples();
+  EXPECT_FALSE(count_selected(samples, {}, max_precision_at_recall({1, 2})));
+  EXPECT_FALSE(count_selected(samples, {}, max_f_beta({1, 1})));
+  EXPECT_TRUE(count_selected(samples, {}, max_recall_at_flag_rate({1, 2})));
+  const std::vector<double> weight(100, 2.0);
+  samples.weight = weight;
+  EXPECT_FALSE(count_selected(samples, {}, max_recall_at_flag_rate({1, 2})));
+}
+
+}  // namespace
+}  // namespace limen
