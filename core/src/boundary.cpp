@@ -39,30 +39,29 @@ Table<Real> make_table(const Rule& rule) {
   return table;
 }
 
-/// One block of rows, without branches: the decision of level 0 is replaced, edge after edge, where the uncertainty
-/// reaches that edge. Masks are as wide as the data, so that compares and selects vectorise. Returns whether a value is
-/// not finite.
+/// One block of rows, without branches: the threshold of level 0 is replaced, edge after edge, where the uncertainty
+/// reaches that edge; one comparison with the score decides. Returns whether a value is not finite.
 template <typename Real, typename Mask>
 [[gnu::always_inline]] inline bool decide_block(const Real* score, const Real* uncertainty, std::size_t size,
                                                 const Real* edges, const Real* thresholds, std::size_t num_edges,
                                                 std::uint8_t* decision) {
-  std::array<Mask, kBlock> mask;
-  Mask bad = 0;
-  constexpr Real kLargest = std::numeric_limits<Real>::max();
-  for (std::size_t row = 0; row < size; ++row) {
-    mask[row] = score[row] >= thresholds[0] ? 1 : 0;
-    bad |= std::abs(score[row]) <= kLargest ? 0 : 1;
-    bad |= std::abs(uncertainty[row]) <= kLargest ? 0 : 1;
-  }
+  std::array<Real, kBlock> limit;
+  for (std::size_t row = 0; row < size; ++row) limit[row] = thresholds[0];
   for (std::size_t edge = 0; edge < num_edges; ++edge) {
     const Real at = edges[edge];
     const Real threshold = thresholds[edge + 1];
     for (std::size_t row = 0; row < size; ++row) {
-      const Mask here = score[row] >= threshold ? 1 : 0;
-      mask[row] = uncertainty[row] >= at ? here : mask[row];
+      const Real before = limit[row];
+      limit[row] = uncertainty[row] >= at ? threshold : before;
     }
   }
-  for (std::size_t row = 0; row < size; ++row) decision[row] = static_cast<std::uint8_t>(mask[row]);
+  // x - x is 0 for finite x and NaN for the others.
+  Mask bad = 0;
+  for (std::size_t row = 0; row < size; ++row) {
+    const Real zero = (score[row] - score[row]) + (uncertainty[row] - uncertainty[row]);
+    bad |= static_cast<Mask>(zero != 0);
+  }
+  for (std::size_t row = 0; row < size; ++row) decision[row] = static_cast<std::uint8_t>(score[row] >= limit[row]);
   return bad != 0;
 }
 

@@ -58,35 +58,105 @@ class Row {
   std::size_t max_bins_;
 };
 
-/// pi(i, .) of one level by size: the prefixes of this level, each as large as a whole number of nominal bins.
+/// A range of prefixes of one level, j = first .. last bins.
+struct Range {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Ranges of the prefixes that can be part of a boundary of weight <= capacity, weight = per_row * rows +
+/// per_positive * positives. Int: wide enough for the weight of all rows.
+template <typename Int>
+std::vector<Range> ranges_within(const Grid& grid, Int per_row, Int per_positive, Int capacity) {
+  std::vector<Range> ranges(grid.num_levels());
+  Int least_sum = 0;
+  std::vector<Int> least(grid.num_levels(), 0);
+  std::vector<Int> weights;  // of all prefixes but the empty ones, level after level
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    Int weight = 0;
+    weights.reserve(weights.size() + grid.levels[level].size());
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      const Counts& counts = grid.levels[level][bin].counts;
+      weight += per_row * counts.rows + per_positive * counts.positives;
+      weights.push_back(weight);
+      if (weight < least[level]) {
+        least[level] = weight;
+        ranges[level].first = bin + 1;
+      }
+    }
+    least_sum += least[level];
+  }
+  const Int* weight = weights.data();
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    const Int allowed = capacity - (least_sum - least[level]);
+    std::size_t last = grid.levels[level].size();
+    while (last > ranges[level].first && weight[last - 1] > allowed) --last;
+    ranges[level].last = last;
+    weight += grid.levels[level].size();
+  }
+  return ranges;
+}
+
+/// The prefixes of each level that an optimal boundary can have. Under a bound on precision it is never better to stop
+/// before the prefix of least weight (the paper's lemma of the contiguous high-precision region, and a little more);
+/// under any bound, a prefix that all other levels together cannot make up for is out.
+std::vector<Range> useful_ranges(const Grid& grid, const Objective& objective, const Totals& totals) {
+  if (objective.goal != Goal::kPrecision && objective.goal != Goal::kFalsePositiveRate &&
+      objective.goal != Goal::kFlagRate) {
+    std::vector<Range> ranges;
+    for (const auto& bins : grid.levels) ranges.push_back({0, bins.size()});
+    return ranges;
+  }
+  const detail::Knapsack knapsack = detail::make_knapsack(objective, totals);
+  const Wide per_row = knapsack.weight.rows;
+  const Wide per_positive = knapsack.weight.positives;
+  constexpr Wide kNarrow = Wide{1} << 61;
+  if ((per_row - per_positive) * totals.all.rows < kNarrow && knapsack.capacity < kNarrow) {
+    return ranges_within(grid, static_cast<std::int64_t>(per_row), static_cast<std::int64_t>(per_positive),
+                         static_cast<std::int64_t>(knapsack.capacity));
+  }
+  return ranges_within(grid, per_row, per_positive, knapsack.capacity);
+}
+
+/// pi(i, .) of one level by size, the size of a prefix being a whole number of nominal bins.
 template <typename Count>
 struct Prefixes {
+  std::size_t first_size = 0;       ///< sizes are counted from here
   std::vector<Count> pi;            ///< most positives of a prefix of this size; kUnreachable where there is none
   std::vector<std::int32_t> taken;  ///< the bins of that prefix
 };
 
 template <typename Count>
-Prefixes<Count> measure_prefixes(std::span<const Bin> bins, const Counts& total, std::size_t num_bins) {
+Prefixes<Count> measure_prefixes(std::span<const Bin> bins, const Range& range, const Counts& total,
+                                 std::size_t num_bins) {
   // Size of a prefix = rows / (total rows / number of bins), rounded; equal bins give exactly j.
+  // A division of 128 bits costs ten times one of 64, and is rarely needed.
+  const bool narrow = total.rows < (std::int64_t{1} << 60) / static_cast<std::int64_t>(num_bins);
   const auto size_of = [&](std::int64_t rows) {
+    if (narrow) {
+      return static_cast<std::size_t>((2 * rows * static_cast<std::int64_t>(num_bins) + total.rows) / (2 * total.rows));
+    }
     return static_cast<std::size_t>((2 * Wide{rows} * static_cast<std::int64_t>(num_bins) + total.rows) /
                                     (2 * Wide{total.rows}));
   };
-  Prefixes<Count> prefixes{{0}, {0}};
-  Counts prefix;
-  for (std::size_t bin = 0; bin < bins.size(); ++bin) {
-    prefix += bins[bin].counts;
-    const std::size_t size = size_of(prefix.rows);
+  Prefixes<Count> prefixes;
+  prefixes.pi.reserve(range.last - range.first + 2 + kTile);
+  prefixes.taken.reserve(range.last - range.first + 2);
+  Counts prefix = total_counts(bins.first(range.first));
+  prefixes.first_size = size_of(prefix.rows);
+  for (std::size_t j = range.first;; ++j) {
+    const std::size_t size = size_of(prefix.rows) - prefixes.first_size;
     if (size >= prefixes.pi.size()) {
       prefixes.pi.resize(size + 1, kUnreachable<Count>);
       prefixes.taken.resize(size + 1, 0);
     }
     if (static_cast<Count>(prefix.positives) > prefixes.pi[size]) {
       prefixes.pi[size] = static_cast<Count>(prefix.positives);
-      prefixes.taken[size] = static_cast<std::int32_t>(bin + 1);
+      prefixes.taken[size] = static_cast<std::int32_t>(j);
     }
+    if (j == range.last) return prefixes;
+    prefix += bins[j].counts;
   }
-  return prefixes;
 }
 
 template <typename Count>
@@ -103,22 +173,43 @@ Row<Count> next_row(const Row<Count>& previous, std::vector<Count> pi) {
   return next;
 }
 
-template <typename Count>
-Solution solve_with(const Grid& grid, const Objective& objective) {
-  const double bound = relaxation_bound(grid, objective);
-  const Totals totals = totals_of(grid);
+/// Bins with rows, and whether they all hold equally many.
+struct BinSizes {
   std::size_t num_bins = 0;
+  bool equal = true;
+};
+
+BinSizes measure_bins(const Grid& grid) {
+  BinSizes sizes;
+  std::int64_t rows = 0;
   for (const auto& bins : grid.levels) {
-    for (const Bin& bin : bins) num_bins += bin.counts.rows > 0 ? 1 : 0;
+    for (const Bin& bin : bins) {
+      if (bin.counts.rows == 0) continue;
+      ++sizes.num_bins;
+      if (rows == 0) rows = bin.counts.rows;
+      sizes.equal = sizes.equal && bin.counts.rows == rows;
+    }
   }
-  if (num_bins == 0) return detail::certify(grid, objective, std::vector<std::int32_t>(grid.num_levels(), 0), bound);
+  return sizes;
+}
+
+template <typename Count>
+Solution solve_with(const Grid& grid, const Objective& objective, const Totals& totals) {
+  const auto [num_bins, equal_bins] = measure_bins(grid);
+  if (num_bins == 0) {
+    return detail::certify(grid, objective, std::vector<std::int32_t>(grid.num_levels(), 0),
+                           objective_value(objective, totals, {}));
+  }
+  const std::vector<Range> ranges = useful_ranges(grid, objective, totals);
   std::vector<Prefixes<Count>> prefixes;
   std::vector<Row<Count>> rows;
   rows.emplace_back(0);
   rows[0][0] = 0;
-  for (const auto& bins : grid.levels) {
-    prefixes.push_back(measure_prefixes<Count>(bins, totals.all, num_bins));
+  std::size_t first_size = 0;
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    prefixes.push_back(measure_prefixes<Count>(grid.levels[level], ranges[level], totals.all, num_bins));
     rows.push_back(next_row(rows.back(), prefixes.back().pi));
+    first_size += prefixes.back().first_size;
   }
   const Row<Count>& last = rows.back();
 
@@ -137,10 +228,11 @@ Solution solve_with(const Grid& grid, const Objective& objective) {
     return taken;
   };
 
-  // Sizes are rounded, by half a bin a level at most: an m whose R(K, m) would not do even with the fewest rows that
-  // leaves is passed over, any other boundary is judged by its true counts.
+  // Sizes of unequal bins are rounded, by half a bin a level at most: an m whose R(K, m) would not do even with the
+  // fewest rows that leaves is passed over, any other boundary is judged by its true counts.
+  const Wide rounding = equal_bins ? 0 : static_cast<std::int64_t>(grid.num_levels());
   const auto fewest_rows = [&](std::size_t m) {
-    const Wide halves = 2 * Wide{static_cast<std::int64_t>(m)} - static_cast<std::int64_t>(grid.num_levels());
+    const Wide halves = 2 * Wide{static_cast<std::int64_t>(m + first_size)} - rounding;
     return std::max<std::int64_t>(
         0, static_cast<std::int64_t>(halves * totals.all.rows / (2 * static_cast<std::int64_t>(num_bins))));
   };
@@ -161,6 +253,8 @@ Solution solve_with(const Grid& grid, const Objective& objective) {
     best_taken = std::move(taken);
   }
   if (!best) return detail::infeasible_solution(grid, objective);
+  // On equal bins the programme is exhaustive and its own proof.
+  const double bound = equal_bins ? objective_value(objective, totals, *best) : relaxation_bound(grid, objective);
   return detail::certify(grid, objective, std::move(best_taken), bound);
 }
 
@@ -176,10 +270,11 @@ Solution solve_ew_dpmt(const Grid& grid, const Objective& objective) {
     throw InvalidInput("ew-dpmt: " + std::to_string(num_bins) +
                        " bins are too many for its table; use fewer bins, or method exact");
   }
-  if (total_counts(grid).positives < -std::int64_t{kUnreachable<std::int32_t>}) {
-    return solve_with<std::int32_t>(grid, objective);
+  const Totals totals = totals_of(grid);
+  if (totals.all.positives < -std::int64_t{kUnreachable<std::int32_t>}) {
+    return solve_with<std::int32_t>(grid, objective, totals);
   }
-  return solve_with<std::int64_t>(grid, objective);
+  return solve_with<std::int64_t>(grid, objective, totals);
 }
 
 }  // namespace limen

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// Ten million rows in memory: the exact fit over every distinct score beside a sort of the scores alone.
+#include <benchmark/benchmark.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "large_samples.h"
+#include "limen/binning.h"
+#include "limen/boundary.h"
+#include "limen/fit.h"
+#include "limen/selective.h"
+
+namespace limen {
+namespace {
+
+constexpr std::size_t kRows = 10'000'000;
+
+const bench::LargeSamples<float>& float_rows() {
+  static const auto rows = bench::make_large_samples<float>(kRows);
+  return rows;
+}
+
+const bench::LargeSamples<double>& double_rows() {
+  static const auto rows = bench::make_large_samples<double>(kRows);
+  return rows;
+}
+
+void report_rows(benchmark::State& state) {
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kRows));
+}
+
+FitOptions every_score(int levels) {
+  FitOptions options;
+  options.levels = levels;
+  options.bins = BinCount::all();
+  return options;
+}
+
+const Objective kObjective = max_recall_at_precision({9, 10});
+
+/// The selective counting must give the boundary of the full sort before its speed means anything.
+void check_once(const Samples& samples) {
+  const std::vector<double> edges = uncertainty_edges(samples.uncertainty, 11);
+  const Grid sorted = count_distinct(samples, edges);
+  const Grid selected = count_selected(samples, edges, kObjective).value();
+  if (make_rule(sorted, solve_exact(sorted, kObjective).taken) !=
+      make_rule(selected, solve_exact(selected, kObjective).taken)) {
+    throw std::runtime_error("the selective grid gives another boundary");
+  }
+}
+
+void fit_exact_float(benchmark::State& state) {
+  static const bool checked = (check_once(float_rows().samples()), true);
+  (void)checked;
+  const auto levels = static_cast<int>(state.range(0));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(fit_boundary(float_rows().samples(), kObjective, every_score(levels)));
+  }
+  report_rows(state);
+}
+BENCHMARK(fit_exact_float)
+    ->Name("fit_exact/float/n:10M")
+    ->ArgName("levels")
+    ->Arg(1)
+    ->Arg(3)
+    ->Arg(11)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void fit_exact_double(benchmark::State& state) {
+  (void)double_rows();
+  for (auto _ : state) benchmark::DoNotOptimize(fit_boundary(double_rows().samples(), kObjective, every_score(11)));
+  report_rows(state);
+}
+BENCHMARK(fit_exact_double)->Name("fit_exact/double/n:10M/levels:11")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void fit_500_bins(benchmark::State& state) {
+  FitOptions options;
+  options.levels = 11;
+  for (auto _ : state) benchmark::DoNotOptimize(fit_boundary(float_rows().samples(), kObjective, options));
+  report_rows(state);
+}
+BENCHMARK(fit_500_bins)->Name("fit_exact/float/n:10M/levels:11/bins:500")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void edges_only(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(uncertainty_edges(float_rows().samples().uncertainty, 11));
+  report_rows(state);
+}
+BENCHMARK(edges_only)->Name("uncertainty_edges/float/n:10M/levels:11")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void validate_only(benchmark::State& state) {
+  for (auto _ : state) validate(float_rows().samples());
+  report_rows(state);
+}
+BENCHMARK(validate_only)->Name("validate/float/n:10M")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void select_only(benchmark::State& state) {
+  const std::vector<double> edges = uncertainty_edges(float_rows().samples().uncertainty, 11);
+  for (auto _ : state) benchmark::DoNotOptimize(count_selected(float_rows().samples(), edges, kObjective));
+  report_rows(state);
+}
+BENCHMARK(select_only)->Name("count_selected/float/n:10M/levels:11")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void sort_scores(benchmark::State& state) {
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<float> copy = float_rows().score;
+    state.ResumeTiming();
+    std::sort(copy.begin(), copy.end());
+    benchmark::DoNotOptimize(copy.data());
+  }
+  report_rows(state);
+}
+BENCHMARK(sort_scores)->Name("peer/std_sort_of_scores/float/n:10M")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void parallel_sort_scores(benchmark::State& state) {
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<float> copy = float_rows().score;
+    state.ResumeTiming();
+    tbb::parallel_sort(copy.begin(), copy.end());
+    benchmark::DoNotOptimize(copy.data());
+  }
+  report_rows(state);
+}
+BENCHMARK(parallel_sort_scores)
+    ->Name("peer/parallel_sort_of_scores/float/n:10M")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void decide_rows(benchmark::State& state) {
+  (void)float_rows();
+  Rule rule;
+  for (int edge = 1; edge < state.range(0); ++edge) {
+    rule.uncertainty_edges.push_back(edge / static_cast<double>(state.range(0)));
+  }
+  rule.score_thresholds.assign(static_cast<std::size_t>(state.range(0)), 0.5);
+  std::vector<std::uint8_t> decision(kRows);
+  for (auto _ : state) {
+    decide(rule, std::span(float_rows().score), std::span(float_rows().uncertainty), decision);
+    benchmark::DoNotOptimize(decision.data());
+  }
+  report_rows(state);
+}
+BENCHMARK(decide_rows)
+    ->Name("decide/float/n:10M")
+    ->ArgName("levels")
+    ->Arg(3)
+    ->Arg(11)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace limen
+
+BENCHMARK_MAIN();
