@@ -64,13 +64,16 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
     if (several) rows[0].insert(rows[0].end(), {"p (recall)", "p (matched)"});
     for (std::size_t at = first; at < first + num_methods; ++at) {
       const MethodSummary& summary = summaries[at];
+      const std::string gap = gap_text(summary);
+      const bool found = several || gap != "infeasible";
+      const auto figure = [&](double mean) { return found ? ratio_text(mean) : std::string("-"); };
       std::vector<std::string> row = {
           std::string(to_string(summary.method)),
-          ratio_text(summary.mean_holdout_precision),
-          ratio_text(summary.mean_holdout_recall),
-          gap_text(summary),
-          ratio_text(summary.mean_test_precision),
-          with_sd(summary.mean_test_recall, summary.sd_test_recall, several),
+          figure(summary.mean_holdout_precision),
+          figure(summary.mean_holdout_recall),
+          gap,
+          figure(summary.mean_test_precision),
+          found ? with_sd(summary.mean_test_recall, summary.sd_test_recall, several) : "-",
           with_sd(summary.mean_matched_recall, summary.sd_matched_recall, several),
           st == nullptr || st == &summary ? "-" : gain_text(summary.mean_matched_recall, st->mean_matched_recall)};
       if (several) {
@@ -82,10 +85,9 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
     fmt::print("{}", table_text(rows));
   }
   fmt::print(
-      "\nmatched recall: recall on test where test precision meets the bound, along the order each method learned on "
-      "the\n"
-      "hold-out; gain over st compares it. gap: true positives that no boundary on the hold-out grid can exceed it "
-      "by.\n");
+      "\nmatched recall: recall on test at a test precision equal to the bound, along the order each\n"
+      "method learned on the hold-out; gain over st compares it. gap: true positives by which the best\n"
+      "boundary on the same hold-out grid can be better at most.\n");
 }
 
 Json json_of(const MethodSummary& summary) {

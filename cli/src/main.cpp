@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
       "precision bound allows, one score threshold per uncertainty level, proved optimal.",
       "limen");
   program.set_version_flag("--version", std::string("limen ") + limen::kLimenVersion);
+  program.set_help_all_flag("--help-all", "Print the help of all verbs and exit");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
   program.footer("Example: limen simulate -o demo && limen fit demo/holdout.csv --precision 0.7 -o b.json");

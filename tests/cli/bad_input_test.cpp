@@ -191,7 +191,7 @@ TEST_F(BadInput, SimulationOutOfRange) {
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {
   std::filesystem::create_directory("folder");
-  for (const std::string& target : {"no/such/out", "folder", "good.csv/out"}) {
+  for (const std::string target : {"no/such/out", "folder", "good.csv/out"}) {
     expect_refused({"fit", "good.csv", "--precision", "0.5", "-o", target}, {target});
     expect_refused({"apply", "good.json", "good.csv", "-o", target}, {target});
     expect_refused({"frontier", "good.csv", "-o", target}, {target});
