@@ -21,11 +21,12 @@ struct Flags {
 };
 
 int run(Flags flags, const CLI::App& verb) {
-  if (flags.boundary == "-" && flags.input == "-") throw InvalidInput("only one of the inputs can be stdin");
+  check_stdin_once({flags.boundary, flags.input});
   const Boundary boundary = read_boundary(flags.boundary);
   // The boundary knows its columns; flags rename them for this table.
   if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
   if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
+  (void)open_output(flags.output, "");  // refuses a path that cannot be written before any work is done
   std::size_t flagged = 0;
   table::AppendResult result;
   try {
@@ -35,18 +36,20 @@ int run(Flags flags, const CLI::App& verb) {
           for (const std::uint8_t decision : batch.decision) flagged += decision;
         });
   } catch (const IoError& error) {
+    // The output could be opened: what fails now is the writing. Input that cannot be read is bad input.
+    if (std::string(error.what()).find(": cannot be written") != std::string::npos) throw;
     throw InvalidInput(error.what());
   }
   if (result.rows_dropped > 0) {
-    fmt::print(stderr, "{}: left out {} rows with missing or impossible values\n", flags.input,
-               count_text(static_cast<double>(result.rows_dropped)));
+    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.input),
+               plural_text(static_cast<double>(result.rows_dropped), "row"));
   }
   if (flags.output == "-") return kDone;
   if (flags.json) {
     fmt::print("{}\n",
                Json{{"rows", result.rows}, {"flagged", flagged}, {"rows_dropped", result.rows_dropped}}.dump(1));
   } else {
-    fmt::print("{} rows, {} flagged ({:.2f}%), written to {}\n", count_text(static_cast<double>(result.rows)),
+    fmt::print("{}, {} flagged ({:.2f}%), written to {}\n", plural_text(static_cast<double>(result.rows), "row"),
                count_text(static_cast<double>(flagged)),
                100.0 * static_cast<double>(flagged) / static_cast<double>(result.rows), flags.output);
   }

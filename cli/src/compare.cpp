@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <list>
 #include <memory>
 
@@ -27,9 +28,10 @@ struct Flags {
 std::vector<Method> parse_methods(const std::string& text) {
   if (text == "all") return CompareOptions().methods;
   std::vector<Method> methods;
-  for (const std::string& name : CLI::detail::split(text, ',')) {
+  for (std::string name : CLI::detail::split(text, ',')) {
     try {
-      methods.push_back(parse_method(name));
+      const Method method = parse_method(CLI::detail::trim(name));
+      if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
     } catch (const InvalidInput& error) {
       throw InvalidInput(std::string("--methods: ") + error.what() + ", or all");
     }
@@ -122,6 +124,16 @@ Json json_of(const MethodSummary& summary) {
           {"trials", std::move(trials)}};
 }
 
+void check_classes(const Samples& samples, const std::string& path) {
+  double weight[2] = {0, 0};
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    weight[samples.label[row]] += samples.weight.empty() ? 1 : samples.weight[row];
+  }
+  if (weight[0] > 0 && weight[1] > 0) return;
+  throw InvalidInput(fmt::format("{}: only one class{}; both are needed", shown(path),
+                                 samples.weight.empty() ? "" : " has any weight"));
+}
+
 int run(const Flags& flags) {
   if (flags.holdout.size() != flags.test.size()) {
     throw InvalidInput(fmt::format("{} --holdout files and {} --test files: they go in pairs", flags.holdout.size(),
@@ -131,21 +143,30 @@ int run(const Flags& flags) {
   options.methods = parse_methods(flags.methods);
   options.precision_bounds = parse_bounds(flags.precision, "--precision");
   options.fit = make_fit_options(flags.binning);
+  std::vector<std::string> inputs = flags.holdout;
+  inputs.insert(inputs.end(), flags.test.begin(), flags.test.end());
+  check_stdin_once(inputs);
   std::list<table::Predictions> tables;
   std::vector<SamplePair> pairs;
   for (std::size_t pair = 0; pair < flags.holdout.size(); ++pair) {
     const Samples holdout = tables.emplace_back(read_table(flags.holdout[pair], flags.table)).samples();
     const Samples test = tables.emplace_back(read_table(flags.test[pair], flags.table)).samples();
-    for (const auto& [samples, path] : {std::pair(holdout, flags.holdout[pair]), std::pair(test, flags.test[pair])}) {
-      std::size_t positives = 0;
-      for (const std::uint8_t label : samples.label) positives += label;
-      if (positives == 0 || positives == samples.size()) {
-        throw InvalidInput(path + ": only one class; both are needed");
-      }
-    }
+    check_classes(holdout, flags.holdout[pair]);
+    check_classes(test, flags.test[pair]);
     pairs.push_back({holdout, test});
   }
-  const std::vector<MethodSummary> summaries = compare_methods(pairs, options);
+  const bool weighted =
+      std::any_of(tables.begin(), tables.end(), [](const table::Predictions& t) { return !t.weight.empty(); });
+  if (weighted && flags.methods == "all") {
+    std::erase(options.methods, Method::kVwDpmt);
+  }
+  std::vector<MethodSummary> summaries;
+  try {
+    summaries = compare_methods(pairs, options);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(without_prefix(error.what(), "compare_methods"));
+  }
+  if (weighted && flags.methods == "all") fmt::print(stderr, "vw-dpmt takes no weights and is left out\n");
   if (flags.json) {
     Json report = Json::array();
     for (const MethodSummary& summary : summaries) report.push_back(json_of(summary));
@@ -165,7 +186,7 @@ void add_compare(CLI::App& program, Action& action) {
   verb->add_option("--test", flags->test, "Labelled table to judge on, one per --holdout")->required();
   verb->add_option("--precision", flags->precision, "Precision bounds, such as 0.7,0.8,0.9")->required();
   verb->add_option("--methods", flags->methods, "all, or a list such as st,mist,exact")->capture_default_str();
-  add_binning_flags(*verb, flags->binning);
+  add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(

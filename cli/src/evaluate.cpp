@@ -42,10 +42,10 @@ Json json_of(const Confusion& counts, double confidence) {
   const Json none = nullptr;
   const bool flagged = counts.flagged > 0;
   const bool positives = counts.positives > 0;
-  return {{"rows", counts.rows},
-          {"positives", counts.positives},
-          {"flagged", counts.flagged},
-          {"true_positives", counts.true_positives},
+  return {{"rows", count_json(counts.rows)},
+          {"positives", count_json(counts.positives)},
+          {"flagged", count_json(counts.flagged)},
+          {"true_positives", count_json(counts.true_positives)},
           {"precision", flagged ? Json(counts.precision()) : none},
           {"precision_interval", flagged ? Json({precision.low, precision.high}) : none},
           {"recall", positives ? Json(counts.recall()) : none},
@@ -56,8 +56,17 @@ int run(Flags flags, const CLI::App& verb) {
   if (flags.files.size() < 2) throw InvalidInput("evaluate: give one or more boundary files and then a table");
   const std::string test = flags.files.back();
   flags.files.pop_back();
+  std::vector<std::string> inputs = flags.files;
+  inputs.push_back(test);
+  check_stdin_once(inputs);
   std::vector<Boundary> boundaries;
-  for (const std::string& path : flags.files) boundaries.push_back(read_boundary(path));
+  for (const std::string& path : flags.files) {
+    try {
+      boundaries.push_back(read_boundary(path));
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(std::string(error.what()) + " (boundary files come first, the table last)");
+    }
+  }
 
   Json report = Json::array();
   std::optional<table::Predictions> predictions;
@@ -86,11 +95,15 @@ int run(Flags flags, const CLI::App& verb) {
     rows.push_back(text_row("all", evaluation.total, flags.confidence));
     if (evaluation.levels.size() > 1) {
       for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+        if (level == kMostLevelsShown) {
+          rows.push_back({fmt::format("... and {} more levels", evaluation.levels.size() - level)});
+          break;
+        }
         rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
       }
     }
-    fmt::print("{} ({}; {}) on {}\n{}", flags.files[at], to_string(boundary.method), describe(boundary.objective), test,
-               table_text(rows));
+    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method),
+               describe(boundary.objective), shown(test), table_text(rows));
     if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
       const double bound = boundary.objective.bound.to_double();
       const double precision = evaluation.total.precision();
@@ -108,10 +121,13 @@ int run(Flags flags, const CLI::App& verb) {
 void add_evaluate(CLI::App& program, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = program.add_subcommand("evaluate", "Judge boundaries on a labelled test table");
-  verb->add_option("FILES", flags->files, "One or more boundary files, then the test table")->required();
+  verb->add_option("FILES", flags->files,
+                   "One or more boundary files, then the labelled test table; one of them may be - (stdin)")
+      ->required();
   verb->add_option("--interval", flags->confidence, "Confidence of the exact (Clopper-Pearson) intervals")
+      ->type_name("C")
       ->capture_default_str()
-      ->check(CLI::Range(0.5, 0.999999));
+      ->check(CLI::Range(0.5, 0.999999).description(""));
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer("Example: limen evaluate b.json test.csv");

@@ -54,6 +54,10 @@ std::string level_table(const Boundary& boundary, const Evaluation& evaluation) 
       {"level", "uncertainty", "score", "rows", "flagged", "true pos.", "precision"}};
   const auto& edges = boundary.rule.uncertainty_edges;
   for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+    if (level == kMostLevelsShown) {
+      rows.push_back({fmt::format("... and {} more", evaluation.levels.size() - level)});
+      break;
+    }
     const Confusion& counts = evaluation.levels[level];
     std::string range = "all";
     if (!edges.empty()) {
@@ -79,28 +83,33 @@ std::string gain_over_st(const Boundary& boundary, const FitResult& st) {
                        ratio_text(ours.precision()), gain_text(ours.precision(), base.precision()));
   }
   if (!maximizes_recall(boundary.objective)) {
-    return fmt::format("best single threshold: {:.6g}; the 2-D boundary: {:.6g} ({})", base.objective_value,
+    return fmt::format("best single threshold: {} {:.6g}; the 2-D boundary: {:.6g} ({})",
+                       boundary.objective.goal == Goal::kCost ? "cost" : "F-beta", base.objective_value,
                        ours.objective_value, gain_text(ours.objective_value, base.objective_value));
   }
   std::string text =
       fmt::format("best single threshold: recall {}; the 2-D boundary: {} ({})", ratio_text(base.recall()),
                   ratio_text(ours.recall()), gain_text(ours.recall(), base.recall()));
-  if (ours.true_positives <= base.true_positives) text += ": uncertainty brings nothing here";
+  if (ours.true_positives <= base.true_positives) {
+    text += boundary.method == Method::kExact && !boundary.bins ? ": uncertainty brings nothing here"
+                                                                : "; --method exact --bins all is never below it";
+  }
   return text;
 }
 
-int report_infeasible(const Flags& flags, const Objective& objective, const Solution& solution) {
-  const double best = solution.best_attainable.value_or(0);
+int report_infeasible(const Flags& flags, const Objective& objective, const FitOptions& options,
+                      const FitResult& result) {
+  const double best = result.solution.best_attainable.value_or(0);
   if (flags.json) {
-    fmt::print(
-        "{}\n",
-        Json{{"status", "infeasible"}, {"objective", describe(objective)}, {"best_attainable_precision", best}}.dump(
-            1));
-  } else {
-    fmt::print("infeasible: {}; the best attainable precision is {:.6g}\n", describe(objective), best);
+    Json report = {{"status", "infeasible"}, {"objective", describe(objective)}, {"best_attainable_precision", best}};
+    fmt::print("{}\n", report.dump(1));
   }
-  fmt::print(stderr, "limen: {}: {} cannot be met; the best attainable precision is {:.6g}, no boundary written\n",
-             flags.input, describe(objective), best);
+  const auto bins = bins_of(options).count;
+  fmt::print(
+      stderr, "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
+      shown(flags.input), describe(objective), to_string(options.method), plural_text(result.levels_used, "level"),
+      bins ? plural_text(static_cast<double>(*bins), "score bin") : std::string("every distinct score"), best,
+      bins || options.method != Method::kExact ? " (--method exact --bins all may reach more)" : "");
   return kInfeasible;
 }
 
@@ -108,7 +117,7 @@ int run(const Flags& flags) {
   const Objective objective = make_objective(flags.objective);
   FitOptions options = make_fit_options(flags.binning);
   options.method = parse_method(flags.method);
-  const auto output = open_output(flags.output);
+  const auto output = open_output(flags.output, flags.input);
   const table::Predictions predictions = read_table(flags.input, flags.table);
 
   const Samples samples = predictions.samples();
@@ -116,15 +125,15 @@ int run(const Flags& flags) {
   try {
     result = fit_boundary(samples, objective, options);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(flags.input + ": " + error.what());
+    throw InvalidInput(shown(flags.input) + ": " + without_prefix(error.what(), "fit_boundary"));
   }
-  if (!result.boundary) return report_infeasible(flags, objective, result.solution);
+  if (!result.boundary) return report_infeasible(flags, objective, options, result);
   Boundary& boundary = *result.boundary;
   boundary.score_column = flags.table.read.columns.score;
   boundary.uncertainty_column = flags.table.read.columns.uncertainty;
 
   if (options.method != Method::kSt && result.levels_used < options.levels) {
-    fmt::print(stderr, "{}: uncertainty has too few distinct values for {} levels; {} used\n", flags.input,
+    fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", shown(flags.input),
                options.levels, result.levels_used);
   }
   const std::string json = to_json(boundary);
@@ -139,9 +148,9 @@ int run(const Flags& flags) {
   }
   const HoldoutSummary& holdout = boundary.holdout;
   fmt::print("{}: {}\n", to_string(boundary.method), describe(objective));
-  fmt::print("  hold-out: {} rows, {} positives{}; {} levels, {}\n", count_text(static_cast<double>(holdout.rows)),
-             count_text(holdout.positives), holdout.weighted ? " (by weight)" : "", result.levels_used,
-             bins_text(boundary));
+  fmt::print("  hold-out: {}, {}{}; {}, {}\n", plural_text(static_cast<double>(holdout.rows), "row"),
+             plural_text(holdout.positives, "positive"), holdout.weighted ? " (by weight)" : "",
+             plural_text(result.levels_used, "level"), bins_text(boundary));
   fmt::print("  flagged {}, true positives {}: precision {}, recall {}\n", count_text(holdout.flagged),
              count_text(holdout.true_positives), ratio_text(holdout.precision()), ratio_text(holdout.recall()));
   fmt::print("  {}\n", certificate_text(boundary));
@@ -164,10 +173,11 @@ void add_fit(CLI::App& program, Action& action) {
   verb->add_option("PRED", flags->input, "Predictions with label: a CSV or TSV file, - for stdin")->required();
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
   verb->add_option("--method", flags->method, "st, hr, gmt, mist, ew-dpmt, vw-dpmt or exact")
+      ->type_name("METHOD")
       ->capture_default_str()
-      ->check(CLI::IsMember({"st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt", "exact"}));
+      ->check(CLI::IsMember({"st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt", "exact"}).description(""));
   add_objective_flags(*verb, flags->objective);
-  add_binning_flags(*verb, flags->binning);
+  add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(

@@ -2,7 +2,10 @@
 #include "limen/frontier.h"
 
 #include <fmt/format.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "limen/error.h"
@@ -34,24 +37,16 @@ void add_csv(std::string& csv, const char* family, const Frontier& frontier, dou
 Json json_of(const Frontier& frontier, double unit) {
   Json points = Json::array();
   for (const FrontierPoint& point : frontier) {
-    points.push_back({{"flagged", static_cast<double>(point.flagged.rows) * unit},
-                      {"true_positives", static_cast<double>(point.flagged.positives) * unit},
+    points.push_back({{"flagged", count_json(static_cast<double>(point.flagged.rows) * unit)},
+                      {"true_positives", count_json(static_cast<double>(point.flagged.positives) * unit)},
                       {"precision", point.precision},
                       {"recall", point.recall}});
   }
   return points;
 }
 
-int run(const Flags& flags) {
-  FitOptions options = make_fit_options(flags.binning);
-  // Without --bins the frontier is that of every distinct score.
-  if (!options.bins) options.bins = BinCount::all();
-  std::vector<Rational> exact_bounds;
-  if (!flags.exact.empty()) exact_bounds = parse_bounds(flags.exact, "--exact");
-  const auto output = open_output(flags.output);
-  const table::Predictions predictions = read_table(flags.input, flags.table);
-
-  const Samples samples = predictions.samples();
+int report(const Flags& flags, const FitOptions& options, const std::vector<Rational>& exact_bounds,
+           const Samples& samples, table::OutputFile* output) {
   const Objective any_precision = max_recall_at_precision({1, 2});
   const Grid grid = make_holdout_grid(samples, any_precision, options);
   FitOptions st_options;
@@ -59,7 +54,7 @@ int run(const Flags& flags) {
   const Grid st_grid = make_holdout_grid(samples, any_precision, st_options);
   const Counts total = total_counts(grid);
   if (total.positives == 0 || total.positives == total.rows) {
-    throw InvalidInput(flags.input + ": only one class; both are needed");
+    throw InvalidInput(shown(flags.input) + ": only one class; both are needed");
   }
   const Frontier hull = pareto_frontier(hull_chain(grid), total);
   const Frontier st = pareto_frontier(score_chain(st_grid), total);
@@ -97,28 +92,41 @@ int run(const Flags& flags) {
         Json{{"hull", json_of(hull, grid.unit)}, {"st", json_of(st, grid.unit)}, {"exact", std::move(points)}}.dump(1));
     return kDone;
   }
-  std::vector<std::vector<std::string>> rows = {{"precision", "st recall", "2-D recall", "gain"}};
-  if (!exact.empty()) rows[0].push_back("exact recall");
+  // The table shows the optimum at each bound: between its vertices the hull alone would look worse than it is.
   std::vector<Rational> bounds = exact_bounds;
   if (bounds.empty()) {
-    for (std::int64_t percent = 5; percent <= 95; percent += 5)
-      bounds.push_back(decimal_rational(static_cast<double>(percent) / 100));
+    for (int percent = 5; percent <= 95; percent += 5) bounds.push_back(decimal_rational(percent / 100.0));
   }
+  const std::vector<Solution> best = exact_bounds.empty() ? exact_points(grid, bounds) : exact;
+  std::vector<std::vector<std::string>> rows = {{"precision", "st recall", "2-D recall", "gain"}};
   for (std::size_t at = 0; at < bounds.size(); ++at) {
     const double st_recall = recall_at_precision(st, bounds[at]);
-    const double hull_recall = recall_at_precision(hull, bounds[at]);
-    if (st_recall == 0 && hull_recall == 0 && exact.empty()) continue;
-    std::vector<std::string> row = {fmt::format("{:g}", bounds[at].to_double()), ratio_text(st_recall),
-                                    ratio_text(hull_recall), gain_text(hull_recall, st_recall)};
-    if (!exact.empty()) {
-      row.push_back(exact[at].status == SolveStatus::kInfeasible ? "infeasible" : ratio_text(exact_recall(exact[at])));
-    }
-    rows.push_back(std::move(row));
+    const bool found = best[at].status != SolveStatus::kInfeasible;
+    if (!found && exact_bounds.empty()) continue;
+    rows.push_back({fmt::format("{:g}", bounds[at].to_double()), ratio_text(st_recall),
+                    found ? ratio_text(exact_recall(best[at])) : "infeasible",
+                    found ? gain_text(exact_recall(best[at]), st_recall) : "-"});
   }
-  fmt::print("frontier of {}: {} boundaries on the 2-D hull ({} levels), {} single thresholds\n{}", flags.input,
-             hull.size(), grid.num_levels(), st.size(), table_text(rows));
+  fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.input),
+             hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", hull.size()),
+             plural_text(static_cast<double>(grid.num_levels()), "level"),
+             plural_text(static_cast<double>(st.size()), "single threshold"), table_text(rows));
   if (!flags.output.empty()) fmt::print("written to {}\n", flags.output);
   return kDone;
+}
+
+int run(const Flags& flags) {
+  FitOptions options = make_fit_options(flags.binning);
+  // Without --bins the frontier is that of every distinct score.
+  if (!options.bins) options.bins = BinCount::all();
+  std::vector<Rational> exact_bounds;
+  if (!flags.exact.empty()) exact_bounds = parse_bounds(flags.exact, "--exact");
+  const auto output = open_output(flags.output, flags.input);
+  const table::Predictions predictions = read_table(flags.input, flags.table);
+
+  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic
+                                                 : std::min(options.num_threads, tbb::info::default_concurrency()));
+  return arena.execute([&] { return report(flags, options, exact_bounds, predictions.samples(), output.get()); });
 }
 
 }  // namespace
@@ -129,7 +137,7 @@ void add_frontier(CLI::App& program, Action& action) {
   verb->add_option("PRED", flags->input, "Predictions with label: a CSV or TSV file, - for stdin")->required();
   verb->add_option("-o,--output", flags->output, "Write all points here (CSV), - for stdout");
   verb->add_option("--exact", flags->exact, "Precision bounds at which to add the exact optimum, such as 0.7,0.8");
-  add_binning_flags(*verb, flags->binning);
+  add_binning_flags(*verb, flags->binning, "all");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print all points as JSON");
   verb->footer("Example: limen frontier holdout.csv --exact 0.7,0.8,0.9 -o frontier.csv");

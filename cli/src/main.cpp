@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "limen/error.h"
 #include "limen/version.h"
@@ -9,6 +15,36 @@
 #include "verbs.h"
 
 namespace {
+
+/// What was wrong with the command line, with the nearest verb or flag where a name is unknown.
+std::string usage_error(const CLI::App& program, int argc, char** argv, const CLI::ParseError& error) {
+  using limen::cli::nearest_name;
+  const auto guess = [](const std::string& nearest) {
+    return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest);
+  };
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : program.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (argc < 2) return fmt::format("give a verb: {} (see limen --help)", fmt::join(verbs, ", "));
+  const std::string first = argv[1];
+  if (std::find(verbs.begin(), verbs.end(), first) == verbs.end()) {
+    const bool flag = first[0] == '-';
+    return fmt::format("\"{}\" is not a {}{} (see limen --help)", first, flag ? "flag" : "verb",
+                       guess(nearest_name(first, flag ? std::vector<std::string>{"--help", "--version"} : verbs)));
+  }
+  const CLI::App* verb = program.get_subcommand(first);
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  for (int at = 2; at < argc; ++at) {
+    const std::string flag = std::string(argv[at]).substr(0, std::string(argv[at]).find('='));
+    if (flag.substr(0, 2) == "--" && std::find(flags.begin(), flags.end(), flag) == flags.end()) {
+      return fmt::format("{} has no flag {}{} (see limen {} --help)", first, flag, guess(nearest_name(flag, flags)),
+                         first);
+    }
+  }
+  return fmt::format("{} (see limen {} --help)", limen::cli::one_line(error.what()), first);
+}
 
 int run(int argc, char** argv) {
   using namespace limen::cli;
@@ -36,11 +72,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return program.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "limen: {} (see limen --help)\n", one_line(error.what()));
+    fmt::print(stderr, "limen: {}\n", usage_error(program, argc, argv, error));
     return kBadInput;
   }
   try {
-    return action();
+    const int code = action();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw limen::IoError(std::string("<stdout>: cannot be written: ") + std::strerror(errno));
+    }
+    return code;
   } catch (const limen::InvalidInput& error) {
     fmt::print(stderr, "limen: {}\n", one_line(error.what()));
     return kBadInput;

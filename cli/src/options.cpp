@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -53,8 +57,8 @@ class ProgressLine {
 Rational parse_number(const std::string& text, const std::string& flag) {
   try {
     return parse_rational(text);
-  } catch (const InvalidInput&) {
-    throw InvalidInput(fmt::format("{}: \"{}\" is not a non-negative decimal number such as 0.9", flag, text));
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(fmt::format("{}: {}", flag, without_prefix(error.what(), "parse_rational")));
   }
 }
 
@@ -72,21 +76,28 @@ std::int64_t parse_integer(const std::string& text, const std::string& flag, std
 
 void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
   table::PredictionColumns& columns = flags.read.columns;
-  verb.add_option("--score", columns.score, "Column of the score")->capture_default_str()->group("Table");
+  verb.add_option("--score", columns.score, "Column of the score")
+      ->type_name("COLUMN")
+      ->capture_default_str()
+      ->group("Table");
   verb.add_option("--uncertainty", columns.uncertainty, "Column of the uncertainty")
+      ->type_name("COLUMN")
       ->capture_default_str()
       ->group("Table");
   if (with_label) {
     verb.add_option("--label", columns.label, "Column of the label: 0/1 or true/false")
+        ->type_name("COLUMN")
         ->capture_default_str()
         ->group("Table");
     verb.add_option("--weight", columns.weight, "Column of row weights, used when the table has it")
+        ->type_name("COLUMN")
         ->capture_default_str()
         ->group("Table")
         ->each([&columns](const std::string&) { columns.weight_required = true; });
   }
   verb.add_option("--format", flags.format, "csv or tsv; default: by the file's extension")
-      ->check(CLI::IsMember({"csv", "tsv"}))
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "tsv"}).description(""))
       ->group("Table");
   verb.add_flag("--drop-missing", flags.read.drop_missing, "Leave out rows with missing or impossible values")
       ->group("Table");
@@ -107,8 +118,13 @@ table::Predictions read_table(const std::string& path, const TableFlags& flags) 
   try {
     table::Predictions predictions = table::read_predictions(path, read_options(path, flags));
     if (predictions.rows_dropped > 0) {
-      fmt::print(stderr, "{}: left out {} rows with missing or impossible values\n", path,
-                 count_text(static_cast<double>(predictions.rows_dropped)));
+      fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(path),
+                 plural_text(static_cast<double>(predictions.rows_dropped), "row"));
+    }
+    try {
+      validate(predictions.samples());
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(shown(path) + ": " + without_prefix(error.what(), "samples"));
     }
     return predictions;
   } catch (const IoError& error) {
@@ -117,15 +133,16 @@ table::Predictions read_table(const std::string& path, const TableFlags& flags) 
 }
 
 void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags) {
-  const char* group = "Objective (exactly one)";
-  verb.add_option("--precision", flags.precision, "Most recall with at least this precision")->group(group);
-  verb.add_option("--recall", flags.recall, "Most precision with at least this recall")->group(group);
-  verb.add_option("--fpr", flags.fpr, "Most recall with at most this false-positive rate")->group(group);
-  verb.add_option("--flag-rate", flags.flag_rate, "Most recall with at most this fraction of rows flagged")
-      ->group(group);
-  verb.add_option("--cost-fp", flags.cost_fp, "Least cost: cost of a false positive (with --cost-fn)")->group(group);
-  verb.add_option("--cost-fn", flags.cost_fn, "Least cost: cost of a false negative (with --cost-fp)")->group(group);
-  verb.add_option("--fbeta", flags.fbeta, "Highest F-beta for this beta")->group(group);
+  const auto add = [&](const char* name, std::string& value, const char* letter, const char* help) {
+    verb.add_option(name, value, help)->type_name(letter)->group("Objective (exactly one)");
+  };
+  add("--precision", flags.precision, "P", "Most recall with at least this precision");
+  add("--recall", flags.recall, "R", "Most precision with at least this recall");
+  add("--fpr", flags.fpr, "A", "Most recall with at most this false-positive rate");
+  add("--flag-rate", flags.flag_rate, "Q", "Most recall with at most this fraction of rows flagged");
+  add("--cost-fp", flags.cost_fp, "X", "Least cost: cost of a false positive (with --cost-fn)");
+  add("--cost-fn", flags.cost_fn, "Y", "Least cost: cost of a false negative (with --cost-fp)");
+  add("--fbeta", flags.fbeta, "B", "Highest F-beta for this beta");
 }
 
 Rational parse_bound(const std::string& text, const std::string& flag) {
@@ -154,17 +171,23 @@ Objective make_objective(const ObjectiveFlags& flags) {
   return given[0];
 }
 
-void add_binning_flags(CLI::App& verb, BinningFlags& flags) {
-  verb.add_option("--levels", flags.levels, "Uncertainty levels, 1 to 1000")->capture_default_str()->group("Binning");
-  verb.add_option("--bins", flags.bins, "Score bins per level, or all: every distinct score [500; all for st]")
+void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins) {
+  verb.add_option("--levels", flags.levels, "Uncertainty levels, 1 to 1000")
+      ->type_name("K")
+      ->capture_default_str()
+      ->group("Binning");
+  verb.add_option("--bins", flags.bins, "Score bins per level, or all: every distinct score [" + default_bins + "]")
+      ->type_name("L")
       ->group("Binning");
   verb.add_option("--binning", flags.binning, "equi-weight (quantiles) or equi-span (equal intervals)")
+      ->type_name("KIND")
       ->capture_default_str()
-      ->check(CLI::IsMember({"equi-weight", "equi-span"}))
+      ->check(CLI::IsMember({"equi-weight", "equi-span"}).description(""))
       ->group("Binning");
   verb.add_option("--threads", flags.threads, "Threads, 0 = all cores; the result is the same")
+      ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, 4096).description(""));
 }
 
 FitOptions make_fit_options(const BinningFlags& flags) {
@@ -182,13 +205,28 @@ FitOptions make_fit_options(const BinningFlags& flags) {
 
 std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag) {
   std::vector<Rational> bounds;
-  for (const std::string& part : CLI::detail::split(text, ',')) bounds.push_back(parse_bound(part, flag));
+  for (std::string part : CLI::detail::split(text, ',')) bounds.push_back(parse_bound(CLI::detail::trim(part), flag));
   if (bounds.empty()) throw InvalidInput(flag + ": no bound given");
   return bounds;
 }
 
-std::unique_ptr<table::OutputFile> open_output(const std::string& path) {
+void check_stdin_once(const std::vector<std::string>& paths) {
+  if (std::count(paths.begin(), paths.end(), "-") > 1) throw InvalidInput("only one input can be stdin (-)");
+}
+
+std::string shown(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+Json count_json(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::string& input) {
   if (path.empty()) return nullptr;
+  std::error_code none;  // paths that do not exist are not the same
+  if (path != "-" && std::filesystem::equivalent(path, input, none)) {
+    throw InvalidInput(path + ": is the input; choose another output");
+  }
   try {
     return std::make_unique<table::OutputFile>(path);
   } catch (const IoError& error) {
@@ -204,16 +242,17 @@ Boundary read_boundary(const std::string& path) {
   } else {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw InvalidInput(path + ": cannot be opened");
-    text.resize(kMaxBytes + 1);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    std::array<char, 1 << 16> chunk{};
+    while (text.size() <= kMaxBytes && (file.read(chunk.data(), chunk.size()) || file.gcount() > 0)) {
+      text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    }
   }
-  if (text.empty()) throw InvalidInput(path + ": is empty or cannot be read");
-  if (text.size() > kMaxBytes) throw InvalidInput(path + ": is larger than 64 MB, which no boundary file is");
+  if (text.empty()) throw InvalidInput(shown(path) + ": is empty or cannot be read");
+  if (text.size() > kMaxBytes) throw InvalidInput(shown(path) + ": is larger than 64 MB, which no boundary file is");
   try {
     return boundary_from_json(text);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(path + ": " + error.what());
+    throw InvalidInput(shown(path) + ": " + without_prefix(error.what(), "boundary"));
   }
 }
 

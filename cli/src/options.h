@@ -46,7 +46,7 @@ struct BinningFlags {
   std::string binning = "equi-weight";
   int threads = 0;
 };
-void add_binning_flags(CLI::App& verb, BinningFlags& flags);
+void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins);
 [[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
 
 /// "0.7,0.8" as exact fractions; the flag is named in errors.
@@ -55,8 +55,21 @@ void add_binning_flags(CLI::App& verb, BinningFlags& flags);
 /// A bound as a number in [0, 1]; the flag is named in errors.
 [[nodiscard]] Rational parse_bound(const std::string& text, const std::string& flag);
 
+/// Throws InvalidInput when stdin is asked for more than once.
+void check_stdin_once(const std::vector<std::string>& paths);
+
+/// A path as messages show it: "<stdin>" for "-".
+[[nodiscard]] std::string shown(const std::string& path);
+
+/// Tables by level stop here.
+inline constexpr std::size_t kMostLevelsShown = 20;
+
+/// A count as a JSON integer when it is whole.
+[[nodiscard]] Json count_json(double value);
+
 /// Opens an output before the work is done, so that a path that cannot be written is refused at once. Null for no path.
-[[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path);
+/// Refuses to write over `input`.
+[[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::string& input);
 
 /// Reads a boundary file; errors name the path.
 [[nodiscard]] Boundary read_boundary(const std::string& path);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -47,15 +48,13 @@ class Writer {
   fmt::memory_buffer buffer_;
 };
 
-std::size_t write_predictions(const std::string& path, const Simulation& simulation, const SimulatedRows& rows) {
-  Writer out(path);
+std::size_t write_predictions(Writer& out, const Simulation& simulation, const SimulatedRows& rows) {
   out.line("score,uncertainty,label,region,true_positivity");
   for (std::size_t row = 0; row < rows.label.size(); ++row) {
     const Region& region = simulation.regions[static_cast<std::size_t>(rows.region[row])];
     out.line("{},{},{},r{},{}", region.score, region.uncertainty, rows.label[row], rows.region[row],
              region.true_positivity);
   }
-  out.commit();
   return rows.label.size();
 }
 
@@ -76,8 +75,7 @@ double hashed_uniform(std::uint64_t seed, std::uint64_t key, std::uint64_t strea
 /// noise of the row's own.
 class FeatureWriter {
  public:
-  FeatureWriter(const std::string& path, std::uint64_t seed, std::uint64_t table)
-      : out_(path), seed_(seed), table_(table) {
+  FeatureWriter(Writer& out, std::uint64_t seed, std::uint64_t table) : out_(out), seed_(seed), table_(table) {
     out_.line("region,x1,x2,label");
   }
   void row(std::int64_t region, int label) {
@@ -88,35 +86,44 @@ class FeatureWriter {
     };
     out_.line("r{},{:.5f},{:.5f},{}", region, coordinate(1), coordinate(2), label);
   }
-  std::size_t commit() {
-    out_.commit();
-    return num_rows_;
-  }
+  [[nodiscard]] std::size_t num_rows() const { return num_rows_; }
 
  private:
-  Writer out_;
+  Writer& out_;
   std::uint64_t seed_;
   std::uint64_t table_;
   std::uint64_t num_rows_ = 0;
 };
 
-std::size_t write_features(const std::string& path, const Flags& flags, const SimulatedRows& rows,
-                           std::uint64_t table) {
-  FeatureWriter out(path, flags.options.seed, table);
+std::size_t write_features(Writer& file, const Flags& flags, const SimulatedRows& rows, std::uint64_t table) {
+  FeatureWriter out(file, flags.options.seed, table);
   for (std::size_t row = 0; row < rows.label.size(); ++row) out.row(rows.region[row], rows.label[row]);
-  return out.commit();
+  return out.num_rows();
 }
 
 /// The training rows at their natural rate, negatives that undersampling drops included.
-std::size_t write_training_features(const std::string& path, const Flags& flags, const Simulation& simulation) {
-  FeatureWriter out(path, flags.options.seed, 0);
+std::size_t write_training_features(Writer& file, const Flags& flags, const Simulation& simulation) {
+  FeatureWriter out(file, flags.options.seed, 0);
   for (std::size_t at = 0; at < simulation.regions.size(); ++at) {
     const Region& region = simulation.regions[at];
     const auto name = static_cast<std::int64_t>(at);
     for (std::int64_t row = 0; row < region.train_positives; ++row) out.row(name, 1);
     for (std::int64_t row = 0; row < region.train_negatives + region.dropped_negatives; ++row) out.row(name, 0);
   }
-  return out.commit();
+  return out.num_rows();
+}
+
+/// "simulate: holdout_rows is -1, ..." -> "--holdout-rows is -1, ...".
+std::string in_terms_of_flags(std::string message) {
+  message = without_prefix(message, "simulate");
+  const std::size_t end = message.find(' ');
+  std::string name = message.substr(0, end);
+  for (const char* suffix : {"prior_positive", "prior_negative"}) {
+    const std::size_t at = name.find(suffix);
+    if (at != std::string::npos) name = name.substr(0, at) + "prior";
+  }
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name + message.substr(end);
 }
 
 int run(Flags flags) {
@@ -124,32 +131,53 @@ int run(Flags flags) {
   flags.options.prior_negative = flags.prior[1];
   flags.options.model_prior_positive = flags.model_prior[0];
   flags.options.model_prior_negative = flags.model_prior[1];
-  validate(flags.options);
+  if (flags.folder.empty() || flags.folder == "-") throw InvalidInput("--output: name a folder");
+  try {
+    validate(flags.options);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(in_terms_of_flags(error.what()));
+  }
   std::error_code error;
   std::filesystem::create_directories(flags.folder, error);
   if (error) throw InvalidInput(fmt::format("{}: cannot be made: {}", flags.folder, error.message()));
   const Simulation simulation = simulate(flags.options);
 
-  std::vector<std::pair<std::string, std::size_t>> written;
-  const auto path = [&](const char* name) { return (std::filesystem::path(flags.folder) / name).string(); };
-  const auto add = [&](const char* name, std::size_t rows) { written.emplace_back(path(name), rows); };
+  // All files are written before the first one takes its place.
+  struct Written {
+    std::string path;
+    std::unique_ptr<Writer> file;
+    std::size_t rows = 0;
+  };
+  std::vector<Written> written;
   try {
-    add("holdout.csv", write_predictions(path("holdout.csv"), simulation, simulation.holdout));
-    add("test.csv", write_predictions(path("test.csv"), simulation, simulation.test));
+    const auto open = [&](const char* name) {
+      const std::string path = (std::filesystem::path(flags.folder) / name).string();
+      written.push_back({path, std::make_unique<Writer>(path), 0});
+    };
+    open("holdout.csv");
+    open("test.csv");
     if (flags.features) {
-      add("features_train.csv", write_training_features(path("features_train.csv"), flags, simulation));
-      add("features_holdout.csv", write_features(path("features_holdout.csv"), flags, simulation.holdout, 1));
-      add("features_test.csv", write_features(path("features_test.csv"), flags, simulation.test, 2));
+      for (const char* name : {"features_train.csv", "features_holdout.csv", "features_test.csv"}) open(name);
     }
+    written[0].rows = write_predictions(*written[0].file, simulation, simulation.holdout);
+    written[1].rows = write_predictions(*written[1].file, simulation, simulation.test);
+    if (flags.features) {
+      written[2].rows = write_training_features(*written[2].file, flags, simulation);
+      written[3].rows = write_features(*written[3].file, flags, simulation.holdout, 1);
+      written[4].rows = write_features(*written[4].file, flags, simulation.test, 2);
+    }
+    for (const Written& table : written) table.file->commit();
   } catch (const IoError& failure) {
     throw InvalidInput(failure.what());
   }
   if (flags.json) {
     Json report = Json::array();
-    for (const auto& [name, rows] : written) report.push_back({{"file", name}, {"rows", rows}});
+    for (const Written& table : written) report.push_back({{"file", table.path}, {"rows", table.rows}});
     fmt::print("{}\n", report.dump(1));
   } else {
-    for (const auto& [name, rows] : written) fmt::print("{}: {} rows\n", name, count_text(static_cast<double>(rows)));
+    for (const Written& table : written) {
+      fmt::print("{}: {}\n", table.path, plural_text(static_cast<double>(table.rows), "row"));
+    }
   }
   return kDone;
 }
@@ -182,7 +210,8 @@ void add_simulate(CLI::App& program, Action& action) {
   verb->add_option("--seed", options.seed, "Seed; the same seed gives the same files")->capture_default_str();
   verb->add_flag(
       "--features", flags->features,
-      "Also features_{train,holdout,test}.csv: raw tables to train a model on, training at the natural rate");
+      "Also features_{train,holdout,test}.csv to train a model on, training rows at the natural rate (40 million with "
+      "the defaults; --evidence-limit 100 makes it small)");
   verb->add_flag("--json", flags->json, "Print what was written as JSON");
   verb->footer("Example: limen simulate -o demo --prior 1,3 --tau 3 --seed 1");
   verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });

@@ -14,7 +14,42 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string plural_text(double count, std::string_view noun) {
+  return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  // Edit distance, one row of the table at a time; a beginning of a name counts as close.
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
+    for (std::size_t letter = 0; letter < name.size(); ++letter) {
+      std::size_t diagonal = row[0]++;
+      for (std::size_t at = 1; at < row.size(); ++at) {
+        const std::size_t change = diagonal + (name[letter] == candidate[at - 1] ? 0 : 1);
+        diagonal = row[at];
+        row[at] = std::min({row[at] + 1, row[at - 1] + 1, change});
+      }
+    }
+    const bool begins = name.size() > 3 && candidate.substr(0, name.size()) == name;
+    const std::size_t distance = begins ? 1 : row.back();
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string without_prefix(std::string_view message, std::string_view function) {
+  const std::string prefix = std::string(function) + ": ";
+  return std::string(message.substr(0, prefix.size()) == prefix ? message.substr(prefix.size()) : message);
+}
+
 std::string count_text(double value) {
+  if (std::abs(value) >= 1e15) return fmt::format("{:.4g}", value);
   std::string text = value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
   auto point = std::min(text.find('.'), text.size());
   const std::size_t first = text[0] == '-' ? 1 : 0;
@@ -26,7 +61,8 @@ std::string ratio_text(double value) { return fmt::format("{:.4f}", value); }
 
 std::string gain_text(double value, double base) {
   if (base == 0) return "-";
-  return fmt::format("{:+.1f}%", 100 * (value / base - 1));
+  // + 0.0 turns a rounded -0 into 0.
+  return fmt::format("{:+.1f}%", std::round(1000 * (value / base - 1)) / 10 + 0.0);
 }
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {

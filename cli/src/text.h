@@ -11,8 +11,17 @@ namespace limen::cli {
 /// Line breaks become blanks: errors are one line.
 [[nodiscard]] std::string one_line(std::string_view text);
 
-/// 1234567 -> "1,234,567"; fractions (weights) get two digits.
+/// 1234567 -> "1,234,567"; fractions (weights) get two digits, numbers of more than 15 digits an exponent.
 [[nodiscard]] std::string count_text(double value);
+
+/// "1 row", "2 rows".
+[[nodiscard]] std::string plural_text(double count, std::string_view noun);
+
+/// What `name` was probably meant to be: the candidate that fewest letters separate from it; empty when none is close.
+[[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+/// "function: message" -> "message".
+[[nodiscard]] std::string without_prefix(std::string_view message, std::string_view function);
 
 /// 0.12345 -> "0.1235".
 [[nodiscard]] std::string ratio_text(double value);

@@ -124,22 +124,23 @@ std::vector<Bin> merge_equal_shares(const std::vector<Bin>& bins, std::int64_t p
   Bin open;
   Wide rows = 0;  // up to and with the latest bin
   std::int64_t part = 1;
+  // Moves on past all cuts wanted at or before twice_rows / 2 and says whether there were any.
+  const auto pass = [&](Wide twice_rows) {
+    if (part >= parts || total == 0 || 2 * part * total > twice_rows * parts) return false;
+    part = static_cast<std::int64_t>(std::min<Wide>(parts, twice_rows * parts / (2 * total) + 1));
+    return true;
+  };
   const auto close = [&] {
     if (open.counts.rows > 0) merged.push_back(open);
     open = {};
   };
   for (const Bin& bin : bins) {
     // Cuts wanted at part * total / parts: those not beyond the middle of this bin fall before it, the others after.
-    const Wide middle = 2 * rows + bin.counts.rows;
-    bool cut_before = false;
-    for (; part < parts && 2 * part * total <= middle * parts; ++part) cut_before = true;
-    if (cut_before) close();
+    if (pass(2 * rows + bin.counts.rows)) close();
     open.threshold = bin.threshold;
     open.counts += bin.counts;
     rows += bin.counts.rows;
-    bool cut_after = false;
-    for (; part < parts && part * total <= rows * parts; ++part) cut_after = true;
-    if (cut_after) close();
+    if (pass(2 * rows)) close();
   }
   close();
   return merged;
@@ -162,6 +163,7 @@ std::vector<Bin> merge_equal_spans(const std::vector<Bin>& bins, std::int64_t pa
     merged.back().threshold = bin.threshold;
     merged.back().counts += bin.counts;
   }
+  std::erase_if(merged, [](const Bin& bin) { return bin.counts.rows == 0; });
   return merged;
 }
 
@@ -185,11 +187,12 @@ std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels, Binning 
 }
 
 std::int64_t WeightUnits::of_positive(double weight) const {
-  return static_cast<std::int64_t>(positives_up ? std::ceil(weight / unit) : std::floor(weight / unit));
+  return positives_up ? of_negative(weight) : static_cast<std::int64_t>(std::floor(weight / unit));
 }
 
 std::int64_t WeightUnits::of_negative(double weight) const {
-  return static_cast<std::int64_t>(std::ceil(weight / unit));
+  // A weight so small that the quotient is rounded to 0 is still a unit.
+  return weight > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(weight / unit))) : 0;
 }
 
 WeightUnits weight_units(const Samples& samples, const Objective& objective) {
@@ -227,12 +230,13 @@ Grid count_distinct(const Samples& samples, std::vector<double> edges, const Wei
       range.high = std::max(range.high, static_cast<double>(values[row]));
     }
   });
-  const double low = ranges.front().low;
-  double high = low;
-  for (const auto& range : ranges) high = std::max(high, range.high);
+  detail::Range<double> all;
+  for (const auto& range : ranges) all = {std::min(all.low, range.low), std::max(all.high, range.high)};
   for (const auto& range : ranges) {
-    const bool empty = range.low > range.high;
-    grid.scaled_uncertainty.push_back(empty || high <= low ? 0 : ((range.low + range.high) / 2 - low) / (high - low));
+    // Halves and quarters, so that no sum of finite numbers overflows.
+    const bool empty = range.low > range.high || all.high <= all.low;
+    const double middle = range.low / 4 + range.high / 4;
+    grid.scaled_uncertainty.push_back(empty ? 0 : (middle - all.low / 2) / (all.high / 2 - all.low / 2));
   }
 
   samples.score.visit([&](auto scores) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,55 +12,79 @@
 namespace limen {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // for writing: members in the order of the documentation
+using ReadJson = nlohmann::json;      // for reading: growing an ordered object copies its members, however deep
 
 constexpr int kVersion = 1;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary: " + what); }
 
-const Json& member(const Json& object, const char* key, const std::string& where) {
+constexpr int kMaxDepth = 100;
+
+/// How deep lists and objects are nested, whatever else is wrong with the text: deep ones would exhaust the stack.
+int nesting_depth(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') quoted = !quoted;
+    if (quoted) {
+      if (c == '\\') ++at;
+      continue;
+    }
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
+const ReadJson& member(const ReadJson& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end()) refuse("\"" + where + key + "\" is missing; the file is damaged");
   return *found;
 }
 
-const Json& object_member(const Json& object, const char* key) {
-  const Json& value = member(object, key, "");
+const ReadJson& object_member(const ReadJson& object, const char* key) {
+  const ReadJson& value = member(object, key, "");
   if (!value.is_object()) refuse(std::string("\"") + key + "\" is not an object");
   return value;
 }
 
-double number(const Json& value, const std::string& name) {
+double number(const ReadJson& value, const std::string& name) {
   if (!value.is_number()) refuse("\"" + name + "\" is not a number");
   const auto result = value.get<double>();
   if (!std::isfinite(result)) refuse("\"" + name + "\" is not finite");
   return result;
 }
 
-double number_at(const Json& object, const char* key, const std::string& where) {
+double number_at(const ReadJson& object, const char* key, const std::string& where) {
   return number(member(object, key, where), where + key);
 }
 
-std::int64_t integer_at(const Json& object, const char* key, const std::string& where) {
-  const Json& value = member(object, key, where);
+std::int64_t integer_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
+  const bool too_large =
+      value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
   if (!value.is_number_integer()) refuse("\"" + where + key + "\" is not a whole number");
+  if (too_large) refuse("\"" + where + key + "\" is " + value.dump() + ", which is too large");
   return value.get<std::int64_t>();
 }
 
-std::string text_at(const Json& object, const char* key, const std::string& where) {
-  const Json& value = member(object, key, where);
+std::string text_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
   if (!value.is_string()) refuse("\"" + where + key + "\" is not a text");
   return value.get<std::string>();
 }
 
-bool flag_at(const Json& object, const char* key, const std::string& where) {
-  const Json& value = member(object, key, where);
+bool flag_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
   if (!value.is_boolean()) refuse("\"" + where + key + "\" is neither true nor false");
   return value.get<bool>();
 }
 
-const Json& array_at(const Json& object, const char* key, const std::string& where) {
-  const Json& value = member(object, key, where);
+const ReadJson& array_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
   if (!value.is_array()) refuse("\"" + where + key + "\" is not a list");
   return value;
 }
@@ -79,27 +105,65 @@ constexpr GoalNames kBoundedGoals[] = {{Goal::kPrecision, "recall", "precision"}
                                        {Goal::kFalsePositiveRate, "recall", "false-positive-rate"},
                                        {Goal::kFlagRate, "recall", "flag-rate"}};
 
+/// A number, and beside it the fraction where it is no decimal, such as 2/3.
+void put_rational(Json& object, const std::string& key, const Rational& value) {
+  object[key] = value.to_double();
+  const bool decimal = [&] {
+    try {
+      return decimal_rational(value.to_double()) == value;
+    } catch (const InvalidInput&) {
+      return false;
+    }
+  }();
+  if (!decimal) object[key + "_fraction"] = to_string(value);
+}
+
 Json objective_json(const Objective& objective) {
   for (const GoalNames& names : kBoundedGoals) {
     if (names.goal == objective.goal) {
-      return {{"maximize", names.maximize}, {"constraint", names.constraint}, {"bound", objective.bound.to_double()}};
+      Json json = {{"maximize", names.maximize}, {"constraint", names.constraint}};
+      put_rational(json, "bound", objective.bound);
+      return json;
     }
   }
+  Json json;
   if (objective.goal == Goal::kCost) {
-    return {{"minimize", "cost"},
-            {"false_positive", objective.false_positive_cost.to_double()},
-            {"false_negative", objective.false_negative_cost.to_double()}};
+    json["minimize"] = "cost";
+    put_rational(json, "false_positive", objective.false_positive_cost);
+    put_rational(json, "false_negative", objective.false_negative_cost);
+  } else {
+    json["maximize"] = "f-beta";
+    put_rational(json, "beta", objective.beta);
   }
-  return {{"maximize", "f-beta"}, {"beta", objective.beta.to_double()}};
+  return json;
 }
 
-Rational rational_at(const Json& object, const char* key) {
+/// "2/3", both parts whole and positive.
+Rational parse_fraction(const std::string& text, const std::string& name) {
+  Rational value;
+  const char* end = text.data() + text.size();
+  const auto num = std::from_chars(text.data(), end, value.num);
+  const bool has_slash = num.ec == std::errc() && num.ptr != end && *num.ptr == '/';
+  const auto den = has_slash ? std::from_chars(num.ptr + 1, end, value.den) : num;
+  constexpr std::int64_t kLimit = 1'000'000'000'000'000'000;
+  if (!has_slash || den.ec != std::errc() || den.ptr != end || value.num < 0 || value.den < 1 || value.num > kLimit ||
+      value.den > kLimit) {
+    refuse("\"" + name + "\" is not a fraction such as 2/3");
+  }
+  return value;
+}
+
+Rational rational_at(const ReadJson& object, const char* key) {
   const double value = number_at(object, key, "objective.");
   if (value < 0) refuse(std::string("\"objective.") + key + "\" is negative");
+  const std::string fraction = std::string(key) + "_fraction";
+  if (object.contains(fraction)) {
+    return parse_fraction(text_at(object, fraction.c_str(), "objective."), "objective." + fraction);
+  }
   return decimal_rational(value);
 }
 
-Objective parse_objective(const Json& json) {
+Objective parse_objective(const ReadJson& json) {
   if (json.contains("minimize")) {
     if (text_at(json, "minimize", "objective.") != "cost") refuse("\"objective.minimize\" is not \"cost\"");
     return min_cost(rational_at(json, "false_positive"), rational_at(json, "false_negative"));
@@ -156,7 +220,8 @@ std::string to_json(const Boundary& boundary) {
 }
 
 Boundary boundary_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (nesting_depth(text) > kMaxDepth) refuse("is nested too deeply: it is damaged, or no boundary file");
+  const ReadJson json = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) refuse("is not a JSON file, or a damaged one");
   if (!json.is_object() || !json.contains("format") || json["format"] != "limen-boundary") {
     refuse("is not a boundary file: \"format\" must be \"limen-boundary\"");
@@ -169,11 +234,11 @@ Boundary boundary_from_json(std::string_view text) {
   if (version < 1) refuse("has version " + std::to_string(version) + ", the first is 1");
 
   Boundary boundary;
-  const Json& rule = object_member(json, "rule");
-  for (const Json& edge : array_at(rule, "uncertainty_edges", "rule.")) {
+  const ReadJson& rule = object_member(json, "rule");
+  for (const ReadJson& edge : array_at(rule, "uncertainty_edges", "rule.")) {
     boundary.rule.uncertainty_edges.push_back(number(edge, "rule.uncertainty_edges"));
   }
-  for (const Json& threshold : array_at(rule, "score_thresholds", "rule.")) {
+  for (const ReadJson& threshold : array_at(rule, "score_thresholds", "rule.")) {
     boundary.rule.score_thresholds.push_back(
         threshold.is_null() ? std::nullopt : std::optional(number(threshold, "rule.score_thresholds")));
   }
@@ -181,12 +246,16 @@ Boundary boundary_from_json(std::string_view text) {
   boundary.objective = parse_objective(object_member(json, "objective"));
   validate(boundary.objective);
   boundary.method = parse_method(text_at(json, "method", ""));
-  const Json& binning = object_member(json, "binning");
+  const ReadJson& binning = object_member(json, "binning");
   boundary.binning = parse_binning(text_at(binning, "kind", "binning."));
-  if (const Json& bins = member(binning, "bins", "binning."); bins != "all") {
+  if (const ReadJson& bins = member(binning, "bins", "binning."); bins != "all") {
     boundary.bins = integer_at(binning, "bins", "binning.");
+    if (*boundary.bins < 1) refuse("\"binning.bins\" is below 1");
   }
-  const Json& summary = object_member(json, "holdout");
+  if (integer_at(binning, "levels", "binning.") != static_cast<std::int64_t>(boundary.rule.score_thresholds.size())) {
+    refuse("\"binning.levels\" is not the number of score thresholds");
+  }
+  const ReadJson& summary = object_member(json, "holdout");
   HoldoutSummary& holdout = boundary.holdout;
   holdout.rows = integer_at(summary, "rows", "holdout.");
   holdout.weighted = summary.contains("weight");
@@ -197,9 +266,18 @@ Boundary boundary_from_json(std::string_view text) {
   holdout.objective_value = number_at(summary, "objective_value", "holdout.");
   holdout.objective_bound = number_at(summary, "objective_bound", "holdout.");
   holdout.optimal = flag_at(summary, "optimal", "holdout.");
-  const Json& columns = object_member(json, "columns");
+  (void)number_at(summary, "precision", "holdout.");  // follow from the counts
+  (void)number_at(summary, "recall", "holdout.");
+  if (!member(summary, "true_positives_bound", "holdout.").is_null()) {
+    (void)number_at(summary, "true_positives_bound", "holdout.");
+  }
+  if (holdout.rows < 0) refuse("\"holdout.rows\" is negative");
+  const ReadJson& columns = object_member(json, "columns");
   boundary.score_column = text_at(columns, "score", "columns.");
   boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
+  const ReadJson& guarantee = member(json, "guarantee", "");
+  if (!guarantee.is_null() && !guarantee.is_object()) refuse("\"guarantee\" is neither null nor an object");
+  (void)text_at(json, "limen", "");
   return boundary;
 }
 

@@ -44,6 +44,14 @@ std::vector<double> calibrated_probability(const LevelCalibration& calibration, 
   if (calibration.levels.size() != calibration.uncertainty_edges.size() + 1) {
     throw InvalidInput("calibrated_probability: the edges do not fit the number of levels");
   }
+  for (std::size_t level = 0; level < calibration.levels.size(); ++level) {
+    const auto& steps = calibration.levels[level];
+    if (steps.score.empty() || steps.score.size() != steps.probability.size()) {
+      throw InvalidInput("calibrated_probability: level " + std::to_string(level) + " has " +
+                         std::to_string(steps.score.size()) + " scores and " +
+                         std::to_string(steps.probability.size()) + " probabilities");
+    }
+  }
   std::vector<double> probability(score.size());
   for (std::size_t row = 0; row < score.size(); ++row) {
     const auto& edges = calibration.uncertainty_edges;

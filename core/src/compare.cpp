@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "limen/compare.h"
 
+#include <tbb/task_arena.h>
+
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <string>
 
+#include "detail/threads.h"
 #include "limen/chain.h"
 #include "limen/error.h"
 #include "limen/frontier.h"
@@ -78,21 +82,36 @@ double paired_t_test(std::span<const double> a, std::span<const double> b) {
   for (std::size_t pair = 0; pair < a.size(); ++pair) difference.push_back(a[pair] - b[pair]);
   const double mean = mean_of(difference);
   const double sd = sd_of(difference);
-  if (sd == 0) return mean > 0 ? 0 : (mean < 0 ? 1 : 0.5);
+  const bool equal = std::all_of(difference.begin(), difference.end(), [&](double d) { return d == difference[0]; });
+  if (equal || sd == 0) return mean > 0 ? 0 : (mean < 0 ? 1 : 0.5);
   const double n = static_cast<double>(difference.size());
   const boost::math::students_t distribution(n - 1);
   return boost::math::cdf(boost::math::complement(distribution, mean / (sd / std::sqrt(n))));
 }
 
-std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs, const CompareOptions& options) {
-  validate(options.fit);
+namespace {
+
+void check_classes(const Samples& samples, const char* table, std::size_t pair) {
+  double weight[2] = {0, 0};
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    weight[samples.label[row]] += samples.weight.empty() ? 1 : samples.weight[row];
+  }
+  if (weight[0] > 0 && weight[1] > 0) return;
+  throw InvalidInput("compare_methods: the " + std::string(table) + " of pair " + std::to_string(pair + 1) +
+                     " has no " + (samples.weight.empty() ? "rows" : "weight") +
+                     " in one of the classes; both are needed");
+}
+
+std::vector<MethodSummary> compare_in_arena(std::span<const SamplePair> pairs, const CompareOptions& options) {
   if (pairs.empty()) throw InvalidInput("compare_methods: there are no hold-out/test pairs");
   if (options.methods.empty()) throw InvalidInput("compare_methods: there are no methods");
   if (options.precision_bounds.empty()) throw InvalidInput("compare_methods: there are no precision bounds");
   for (const Rational& bound : options.precision_bounds) validate(max_recall_at_precision(bound));
-  for (const SamplePair& pair : pairs) {
-    validate(pair.holdout);
-    validate(pair.test);
+  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+    validate(pairs[pair].holdout);
+    validate(pairs[pair].test);
+    check_classes(pairs[pair].holdout, "hold-out", pair);
+    check_classes(pairs[pair].test, "test", pair);
   }
 
   const std::size_t num_methods = options.methods.size();
@@ -129,6 +148,14 @@ std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs, co
     }
   }
   return summaries;
+}
+
+}  // namespace
+
+std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs, const CompareOptions& options) {
+  validate(options.fit);
+  tbb::task_arena arena(detail::arena_size(options.fit.num_threads));
+  return arena.execute([&] { return compare_in_arena(pairs, options); });
 }
 
 }  // namespace limen

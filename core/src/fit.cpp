@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "detail/threads.h"
 #include "limen/error.h"
 #include "limen/metrics.h"
 #include "limen/selective.h"
@@ -12,10 +13,13 @@
 namespace limen {
 namespace {
 
-void check_classes(const Grid& grid) {
+void check_classes(const Grid& grid, bool weighted) {
   const Counts total = total_counts(grid);
-  if (total.positives == 0) throw InvalidInput("fit_boundary: no row is positive; both classes are needed");
-  if (total.positives == total.rows) throw InvalidInput("fit_boundary: every row is positive; both classes are needed");
+  const std::string what = weighted ? "weight" : "row";
+  if (total.positives == 0) throw InvalidInput("fit_boundary: no " + what + " is positive; both classes are needed");
+  if (total.positives == total.rows) {
+    throw InvalidInput("fit_boundary: every " + what + " is positive; both classes are needed");
+  }
 }
 
 HoldoutSummary summarize(const Samples& samples, const Grid& grid, const Solution& solution, const Rule& rule,
@@ -36,10 +40,15 @@ HoldoutSummary summarize(const Samples& samples, const Grid& grid, const Solutio
     summary.flagged = static_cast<double>(solution.flagged.rows);
     summary.true_positives = static_cast<double>(solution.flagged.positives);
   }
-  // Ratios have no unit, counts and costs have.
+  // Ratios have no unit, counts and costs have. Weights were rounded for the solver; where true positives are what is
+  // maximised, value and bound follow the sums that are reported.
   const bool ratio = objective.goal == Goal::kRecall || objective.goal == Goal::kFBeta;
   summary.objective_value = solution.value * (ratio ? 1 : grid.unit);
   summary.objective_bound = solution.bound * (ratio ? 1 : grid.unit);
+  if (!ratio && objective.goal != Goal::kCost) {
+    summary.objective_value = summary.true_positives;
+    summary.objective_bound = summary.true_positives + solution.gap * grid.unit;
+  }
   summary.optimal = solution.status == SolveStatus::kOptimal;
   return summary;
 }
@@ -50,8 +59,9 @@ void validate(const FitOptions& options) {
   if (options.levels < 1 || options.levels > 1000) {
     throw InvalidInput("fit_boundary: levels is " + std::to_string(options.levels) + ", must be 1 to 1000");
   }
-  if (options.bins && options.bins->count && *options.bins->count < 1) {
-    throw InvalidInput("fit_boundary: bins is " + std::to_string(*options.bins->count) + ", must be at least 1");
+  constexpr std::int64_t kMostBins = std::int64_t{1} << 30;
+  if (options.bins && options.bins->count && (*options.bins->count < 1 || *options.bins->count > kMostBins)) {
+    throw InvalidInput("fit_boundary: bins is " + std::to_string(*options.bins->count) + ", must be 1 to 2^30");
   }
   if (options.num_threads < 0) {
     throw InvalidInput("fit_boundary: num_threads is " + std::to_string(options.num_threads) +
@@ -61,7 +71,8 @@ void validate(const FitOptions& options) {
 
 BinCount bins_of(const FitOptions& options) {
   if (options.bins) return *options.bins;
-  return options.method == Method::kSt ? BinCount::all() : BinCount::of(500);
+  const bool exact = options.method == Method::kSt || options.method == Method::kExact;
+  return exact ? BinCount::all() : BinCount::of(500);
 }
 
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
@@ -86,13 +97,13 @@ Solved solve_holdout(const Samples& samples, const Objective& objective, const F
     const int levels = options.method == Method::kSt ? 1 : options.levels;
     auto grid = count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
     if (grid) {
-      check_classes(*grid);
+      check_classes(*grid, false);
       Solution solution = solve(options.method, *grid, objective);
       if (solution.status == SolveStatus::kOptimal) return {std::move(*grid), std::move(solution)};
     }
   }
   Grid grid = make_holdout_grid(samples, objective, options);
-  check_classes(grid);
+  check_classes(grid, !samples.weight.empty());
   Solution solution = solve(options.method, grid, objective);
   return {std::move(grid), std::move(solution)};
 }
@@ -103,7 +114,7 @@ FitResult fit_boundary(const Samples& samples, const Objective& objective, const
   validate(options);
   validate(objective);
   if (samples.size() == 0) throw InvalidInput("fit_boundary: there are no rows");
-  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic : options.num_threads);
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
   return arena.execute([&] {
     validate(samples);
     auto [grid, solution] = solve_holdout(samples, objective, options);

@@ -35,11 +35,11 @@ Grid make_grid(const std::vector<std::vector<std::int64_t>>& positives,
       grid.levels[level].push_back({-static_cast<double>(bin), {rows[level][bin], positives[level][bin]}});
     }
   }
+  validate(grid);
   const Counts total = total_counts(grid);
   grid.positives_low = total.positives;
   grid.negatives_low = total.rows - total.positives;
   grid.rows_low = total.rows;
-  validate(grid);
   return grid;
 }
 

@@ -43,13 +43,18 @@ IsotonicFit fit_isotonic(std::span<const double> y, std::span<const double> weig
   // Invariant: the pools on the stack cover the rows so far and their means are in order. A new row that breaks the
   // order is pooled with the top until it does not. A decreasing fit is an increasing fit of -y.
   const double sign = options.increasing ? 1 : -1;
+  // Only ratios of weights matter; huge ones are scaled so that their sums are finite.
+  const bool huge = std::any_of(weight.begin(), weight.end(), [](double w) { return w > 1e200; });
+  const double scale = huge ? 1e-150 : 1;
   std::vector<Pool> pools;
   for (std::size_t row = 0; row < y.size(); ++row) {
-    Pool pool{sign * y[row], weight.empty() ? 1 : weight[row], row + 1};
+    Pool pool{sign * y[row], weight.empty() ? 1 : scale * weight[row], row + 1};
     while (!pools.empty() && pools.back().mean > pool.mean) {
       const Pool& top = pools.back();
       const double total = top.weight + pool.weight;
-      pool.mean = top.mean + (pool.mean - top.mean) * (pool.weight / total);
+      const double share = pool.weight / total;
+      const double step = pool.mean - top.mean;
+      pool.mean = std::isfinite(step) ? top.mean + step * share : top.mean * (1 - share) + pool.mean * share;
       pool.weight = total;
       pools.pop_back();
     }

@@ -4,6 +4,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <boost/math/distributions/beta.hpp>
 #include <cmath>
 #include <string>
@@ -40,7 +41,7 @@ Interval proportion_interval(double successes, double trials, double confidence)
     throw InvalidInput("proportion_interval: confidence is " + std::to_string(confidence) +
                        ", must be between 0 and 1");
   }
-  if (!(successes >= 0 && successes <= trials)) {
+  if (!(successes >= 0 && successes <= trials && std::isfinite(trials))) {
     throw InvalidInput("proportion_interval: " + std::to_string(successes) + " successes among " +
                        std::to_string(trials) + " trials");
   }
@@ -73,6 +74,9 @@ Evaluation evaluate(const Rule& rule, const Samples& samples) {
 
   // Weights are rounded to the nearest unit and added as integers: the sums do not depend on the order of rows.
   const double unit = weight_units(samples, {}).unit;
+  // Squares of weights are added relative to the largest.
+  const double largest =
+      samples.weight.empty() ? 1 : std::max(*std::max_element(samples.weight.begin(), samples.weight.end()), 1e-300);
   constexpr std::size_t kBlock = std::size_t{1} << 16;
   const std::size_t num_blocks = (rows + kBlock - 1) / kBlock;
   std::vector<std::vector<LevelSums>> block_sums(num_blocks, std::vector<LevelSums>(num_levels));
@@ -85,8 +89,8 @@ Evaluation evaluate(const Rule& rule, const Samples& samples) {
       const std::int64_t positive = samples.label[row] * units;
       block_sums[block][static_cast<std::size_t>(level[row])] +=
           {units, positive, decision[row] * units, decision[row] * positive};
-      block_weight[block] += weight;
-      block_square[block] += weight * weight;
+      block_weight[block] += weight / largest;
+      block_square[block] += (weight / largest) * (weight / largest);
     }
   });
   double weight = 0;
@@ -97,7 +101,7 @@ Evaluation evaluate(const Rule& rule, const Samples& samples) {
     weight += block_weight[block];
     square += block_square[block];
   }
-  const double effective_fraction = square > 0 ? weight / square : 1;
+  const double effective_fraction = square > 0 ? weight / square / largest : 1;
   Evaluation evaluation;
   LevelSums total;
   for (const LevelSums& level_sums : sums) {

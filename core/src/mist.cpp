@@ -9,7 +9,7 @@ Solution solve_mist(const Grid& grid, const Objective& objective) {
   const double bound = relaxation_bound(grid, objective);
   const Chain chain = hull_chain(grid);
   const auto steps = best_prefix(chain, objective, totals_of(grid));
-  if (!steps) return detail::infeasible_solution(grid, objective);
+  if (!steps) return detail::infeasible_on_chain(grid, objective, chain);
   return detail::certify(grid, objective, taken_after(chain, *steps, grid.num_levels()), bound);
 }
 

@@ -24,12 +24,12 @@ void check_bound(const Rational& bound, const char* name) {
   }
 }
 
-// Costs are multiplied with each other and with counts, beta is squared: nine digits keep all of it within 128 bits.
+// Costs are multiplied with each other and with counts, beta is squared: ten digits keep all of it within 128 bits.
 void check_short(const Rational& value, const char* name) {
-  constexpr std::int64_t kLimit = 1'000'000'000;
+  constexpr std::int64_t kLimit = 10'000'000'000;
   if (value.num < 0 || value.den <= 0 || value.num > kLimit || value.den > kLimit) {
     throw InvalidInput(std::string("objective: ") + name + " is " + decimal(value) +
-                       ", must be a number >= 0 of at most 9 digits before and after the point");
+                       ", must be a number >= 0 of at most 10 digits");
   }
 }
 

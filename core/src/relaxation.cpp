@@ -94,6 +94,17 @@ Solution infeasible_solution(const Grid& grid, const Objective& objective) {
   return solution;
 }
 
+Solution infeasible_on_chain(const Grid& grid, const Objective& objective, const Chain& chain) {
+  Solution solution = infeasible_solution(grid, objective);
+  Counts best;
+  for (const ChainStep& step : chain) {
+    const bool better = best.rows == 0 ? step.flagged.rows > 0 : higher_rate(step.flagged, best);
+    if (step.group_end && better) best = step.flagged;
+  }
+  solution.best_attainable = constraint_value(objective, totals_of(grid), best);
+  return solution;
+}
+
 Solution certify(const Grid& grid, const Objective& objective, std::vector<std::int32_t> taken, double bound) {
   const Totals totals = totals_of(grid);
   Solution solution;

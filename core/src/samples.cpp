@@ -13,6 +13,9 @@
 namespace limen {
 namespace {
 
+/// Sums of weights and of their squares stay finite.
+constexpr double kLargestWeight = 1e290;
+
 /// First row for which `bad` holds, or `size`.
 template <typename Bad>
 std::size_t first_bad_row(std::size_t size, Bad bad) {
@@ -63,9 +66,11 @@ void validate(const Samples& samples) {
   if (samples.weight.empty()) return;
   check_length(samples.weight.size(), rows, "weight");
   const std::size_t bad_weight = first_bad_row(
-      rows, [&](std::size_t row) { return !(samples.weight[row] >= 0) || !std::isfinite(samples.weight[row]); });
+      rows, [&](std::size_t row) { return !(samples.weight[row] >= 0 && samples.weight[row] <= kLargestWeight); });
   if (bad_weight < rows) {
-    refuse("weight", bad_weight, std::to_string(samples.weight[bad_weight]), "finite and >= 0");
+    const double weight = samples.weight[bad_weight];
+    refuse("weight", bad_weight, weight > kLargestWeight ? "above 1e290" : std::to_string(weight),
+           "between 0 and 1e290");
   }
 }
 

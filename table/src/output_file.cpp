@@ -57,13 +57,28 @@ void OutputFile::open_in_place(const std::string& path) {
 }
 
 void OutputFile::open_temporary(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  // A file without a name vanishes with the process, however it ends. Not every file system has them.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (::access("/proc/self/fd", X_OK) == 0) {
+    descriptor_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ != kClosed) {
+      is_unnamed_ = true;
+      return;
+    }
+  }
+  name_temporary([&](const std::string& candidate) {
+    descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return descriptor_ != kClosed;
+  });
+}
+
+void OutputFile::name_temporary(const std::function<bool(const std::string&)>& take) {
+  const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
   // Not derived from the target's name, which may already have the greatest length that the file system takes.
   const std::string prefix = ".limen-" + std::to_string(::getpid()) + "-";
   for (int number = 0; number < kMaxTemporaryNames; ++number) {
     const std::string candidate = (folder / (prefix + std::to_string(number) + ".tmp")).string();
-    descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ != kClosed) {
+    if (take(candidate)) {
       temporary_ = candidate;
       return;
     }
@@ -92,7 +107,14 @@ void OutputFile::commit() {
     return;
   }
   // Without this, a power cut after the rename could leave an empty file in the place of the old one.
-  if (!temporary_.empty() && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  const bool replaces = is_unnamed_ || !temporary_.empty();
+  if (replaces && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  if (is_unnamed_) {
+    const std::string descriptor_path = "/proc/self/fd/" + std::to_string(descriptor_);
+    name_temporary([&](const std::string& candidate) {
+      return ::linkat(AT_FDCWD, descriptor_path.c_str(), AT_FDCWD, candidate.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    });
+  }
   const int descriptor = descriptor_;
   descriptor_ = kClosed;
   if (::close(descriptor) != 0 && errno != EINTR) fail(errno);

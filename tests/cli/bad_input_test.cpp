@@ -9,11 +9,6 @@
 namespace limen::cli::test {
 namespace {
 
-struct BadTable {
-  std::string text;
-  Words named;  ///< besides the file
-};
-
 class BadInput : public CliTest {
  protected:
   BadInput() {

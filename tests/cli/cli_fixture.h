@@ -133,9 +133,10 @@ inline std::string tied_table(unsigned seed, int rows, bool weighted = false) {
     const int score = below(40);
     const int uncertainty = below(13);
     const int label = below(40 * 13) < score * (13 - uncertainty / 2) ? 1 : 0;
-    text += std::to_string(score / 40.0) + "," + std::to_string(uncertainty) + "," + std::to_string(label);
-    if (weighted) text += "," + std::to_string(below(30) / 10.0);
-    text += "\n";
+    for (const double value : {score / 40.0, 1.0 * uncertainty, 1.0 * label})
+      text.append(std::to_string(value)).append(",");
+    if (weighted) text.append(std::to_string(below(30) / 10.0)).append(",");
+    text.back() = '\n';
   }
   return text;
 }

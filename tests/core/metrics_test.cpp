@@ -77,8 +77,12 @@ TEST(ProportionInterval, SolvesTheDefinitionOfClopperAndPearson) {
         SCOPED_TRACE(std::to_string(successes) + " of " + std::to_string(trials));
         const Interval interval = proportion_interval(successes, trials, confidence);
         const double tail = (1 - confidence) / 2;
-        if (successes > 0) EXPECT_NEAR(binomial_tail(successes, trials, interval.low), tail, 1e-9);
-        if (successes < trials) EXPECT_NEAR(1 - binomial_tail(successes + 1, trials, interval.high), tail, 1e-9);
+        if (successes > 0) {
+          EXPECT_NEAR(binomial_tail(successes, trials, interval.low), tail, 1e-9);
+        }
+        if (successes < trials) {
+          EXPECT_NEAR(1 - binomial_tail(successes + 1, trials, interval.high), tail, 1e-9);
+        }
       }
     }
   }
@@ -186,6 +190,21 @@ TEST(Evaluate, DoesNotChangeIntervalsWhenAllWeightsAreEqual) {
   const Interval weighted = evaluate(rule, table.samples()).total.precision_interval();
   EXPECT_DOUBLE_EQ(weighted.low, plain.low);
   EXPECT_DOUBLE_EQ(weighted.high, plain.high);
+}
+
+// The sum of squares of such weights leaves the range of double, the effective number does not.
+TEST(Evaluate, DoesNotChangeIntervalsWhenAllWeightsAreScaled) {
+  std::mt19937_64 random(5);
+  const SampleTable table = make_random_samples("weighted", 200, random);
+  const Rule rule{{0.5}, {0.5, 0.7}};
+  const Interval plain = evaluate(rule, table.samples()).total.precision_interval();
+  for (const int exponent : {-600, -20, 20, 600}) {
+    SampleTable scaled = table;
+    for (double& weight : scaled.weight) weight = std::ldexp(weight, exponent);
+    const Interval interval = evaluate(rule, scaled.samples()).total.precision_interval();
+    EXPECT_NEAR(interval.low, plain.low, 1e-12) << "2^" << exponent;
+    EXPECT_NEAR(interval.high, plain.high, 1e-12) << "2^" << exponent;
+  }
 }
 
 Rule some_rule(const SampleTable& table, std::mt19937_64& random) {
@@ -300,12 +319,18 @@ TEST(Evaluate, RefusesBadRowsAndBadRules) {
   table.score = {0.6, 0.4};
   table.uncertainty = {0, 0};
   table.label = {1, 3};
-  EXPECT_EQ(refusal_of([&] { (void)evaluate({{}, {0.5}}, table.samples()); }),
+  EXPECT_EQ(refusal_of([&] {
+              (void)evaluate({{}, {0.5}}, table.samples());
+            }),
             "samples: label[1] is 3, must be 0 or 1");
   table.label = {1, 0};
-  EXPECT_EQ(refusal_of([&] { (void)evaluate({{2, 1}, {0.5, 0.5, 0.5}}, table.samples()); }),
+  EXPECT_EQ(refusal_of([&] {
+              (void)evaluate({{2, 1}, {0.5, 0.5, 0.5}}, table.samples());
+            }),
             "rule: uncertainty_edges[1] is not above the edge before it");
-  EXPECT_EQ(refusal_of([&] { (void)evaluate({{}, {}}, table.samples()); }),
+  EXPECT_EQ(refusal_of([&] {
+              (void)evaluate({{}, {}}, table.samples());
+            }),
             "rule: 0 uncertainty edges need 1 score thresholds, there are 0");
 }
 

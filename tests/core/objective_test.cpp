@@ -52,19 +52,15 @@ TEST(ValidateObjective, NamesFieldValueAndRange) {
       {max_recall_at_flag_rate({7, 2}), "objective: flag-rate bound is 3.5, must be between 0 and 1"},
       {min_cost({0, 1}, {0, 1}), "objective: both costs are 0, at least one must be > 0"},
       {min_cost({-1, 1}, {1, 1}),
-       "objective: cost of a false positive is -1, must be a number >= 0 of at most 9 digits before and after the "
-       "point"},
-      {min_cost({1, 1}, {1'000'000'001, 1}),
-       "objective: cost of a false negative is 1000000001, must be a number >= 0 of at most 9 digits before and after "
-       "the point"},
-      {min_cost(parse_rational("0.1234567891"), {1, 1}),
-       "objective: cost of a false positive is 0.1234567891, must be a number >= 0 of at most 9 digits before and "
-       "after the point"},
+       "objective: cost of a false positive is -1, must be a number >= 0 of at most 10 digits"},
+      {min_cost({1, 1}, {10'000'000'001, 1}),
+       "objective: cost of a false negative is 10000000001, must be a number >= 0 of at most 10 digits"},
+      {min_cost(parse_rational("0.12345678912"), {1, 1}),
+       "objective: cost of a false positive is 0.12345678912, must be a number >= 0 of at most 10 digits"},
       {max_f_beta({0, 1}), "objective: beta is 0, must be > 0"},
-      {max_f_beta({1, 2'000'000'000}),
-       "objective: beta is 5e-10, must be a number >= 0 of at most 9 digits before and after the point"},
+      {max_f_beta({1, 20'000'000'000}), "objective: beta is 5e-11, must be a number >= 0 of at most 10 digits"},
   };
-  for (const auto& [objective, message] : cases) EXPECT_EQ(refusal_of([&] { validate(objective); }), message);
+  for (const auto& refused : cases) EXPECT_EQ(refusal_of([&] { validate(refused.objective); }), refused.message);
 }
 
 TEST(ValidateObjective, TakesWhatItsMessageAllows) {

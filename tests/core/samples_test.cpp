@@ -70,9 +70,9 @@ TEST(ValidateSamples, NamesColumnRowAndValue) {
             "samples: uncertainty[0] is infinite, must be finite");
   EXPECT_EQ(refusal([](SampleTable& t) { t.label[4] = 2; }), "samples: label[4] is 2, must be 0 or 1");
   EXPECT_EQ(refusal([](SampleTable& t) { t.weight[2] = -1; }),
-            "samples: weight[2] is -1.000000, must be finite and >= 0");
+            "samples: weight[2] is -1.000000, must be between 0 and 1e290");
   EXPECT_EQ(refusal([](SampleTable& t) { t.weight[2] = std::nan(""); }),
-            "samples: weight[2] is nan, must be finite and >= 0");
+            "samples: weight[2] is nan, must be between 0 and 1e290");
   EXPECT_EQ(refusal([](SampleTable& t) {
               t.use_single_score();
               t.score32[5] = std::numeric_limits<float>::infinity();

@@ -22,16 +22,17 @@ enum class Binning {
 /// Increasing uncertainties that split the rows into at most `levels` levels; level = number of edges <= uncertainty.
 ///
 /// Equal values never fall into different levels: with ties a quantile moves to the nearer end of its run of equal
-/// values, and edges that coincide become one, so that fewer levels than asked for may come out; none is empty.
-/// Equi-span keeps empty levels in the middle of the range. Quantiles count rows, whatever their weights.
-/// levels: 1 to 1000. O(n). Throws InvalidInput.
+/// values (the lower one when both are as near; never before the smallest value), and edges that coincide become one,
+/// so that fewer levels than asked for may come out; none is empty. Equi-span keeps empty levels in the middle of the
+/// range. Quantiles count rows, whatever their weights. levels: 1 to 1000. O(n), plus a pass for each quantile that
+/// ties move up. Throws InvalidInput.
 [[nodiscard]] std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels,
                                                     Binning binning = Binning::kEquiWeight);
 
 /// How one row's weight becomes an integer number of units. Without weights the unit is 1.
 ///
-/// unit = 2^-k with the largest k for which (rows * largest weight) / unit stays within 2^52: it depends on the rows
-/// only, not on their order, and weights that are multiples of it (all integers, in practice) are exact. Any other
+/// unit = a power of two, small, with (rows * largest weight) / unit within 2^52: it depends on the rows only, not on
+/// their order, and weights that are multiples of it (all integers, in practice) are exact. Any other
 /// weight is rounded so that no constraint looks better than it is: negatives up; positives down where precision is
 /// bounded, up where the flag rate or the positives missed (recall) are; and the totals that a constraint compares with
 /// down.

@@ -20,13 +20,13 @@ struct CompareOptions {
   std::vector<Method> methods = {Method::kSt,     Method::kHr,     Method::kGmt,  Method::kMist,
                                  Method::kEwDpmt, Method::kVwDpmt, Method::kExact};
   std::vector<Rational> precision_bounds;
-  FitOptions fit;  ///< levels, bins, binning and threads; `method` is ignored
+  FitOptions fit;  ///< levels, bins (not for ST), binning and threads; `method` is ignored
 };
 
 /// One method at one bound on one pair.
 struct Trial {
   std::optional<Solution> solution;  ///< of the fit on the hold-out; status kInfeasible is kept
-  Confusion holdout;                 ///< zero when infeasible
+  Confusion holdout;                 ///< nothing flagged when infeasible
   Confusion test;
   /// Recall on test at equal test precision (see matched_recall) along the method's nested chain, whose order was
   /// learned on the hold-out.

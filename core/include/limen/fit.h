@@ -26,7 +26,8 @@ struct FitOptions {
   Method method = Method::kExact;
   /// Uncertainty levels, 1 to 1000; `st` always has one.
   int levels = 3;
-  /// Score bins per level. Unset: 500, and every distinct score for `st`.
+  /// Score bins per level. Unset: every distinct score for `exact` and `st`, which need no bins, and 500 for the
+  /// others.
   std::optional<BinCount> bins = std::nullopt;
   Binning binning = Binning::kEquiWeight;
   /// Threads used, 0 = all cores. The result does not depend on it.

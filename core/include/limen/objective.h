@@ -37,8 +37,8 @@ struct Objective {
 [[nodiscard]] Objective min_cost(Rational false_positive_cost, Rational false_negative_cost);
 [[nodiscard]] Objective max_f_beta(Rational beta);
 
-/// Throws InvalidInput: a bound outside [0, 1], costs that are both 0 or of more than 9 digits, beta 0 or of more than
-/// 9 digits.
+/// Throws InvalidInput: a bound outside [0, 1], costs that are both 0 or of more than 10 digits, beta 0 or of more than
+/// 10 digits.
 void validate(const Objective& objective);
 
 /// What the counts of a boundary are compared with: the totals of the hold-out, rounded to the safe side of each
@@ -69,7 +69,7 @@ struct Totals {
 [[nodiscard]] std::optional<double> constraint_value(const Objective& objective, const Totals& totals,
                                                      const Counts& flagged);
 
-/// "precision >= 0.9", "cost 1 per false positive and 5 per false negative", ...
+/// "most recall with precision >= 0.9", "least cost, 1 per false positive and 5 per false negative", ...
 [[nodiscard]] std::string describe(const Objective& objective);
 
 }  // namespace limen

@@ -38,7 +38,7 @@ struct Samples {
   RealSpan score;                       ///< finite; higher means more likely positive
   RealSpan uncertainty;                 ///< finite; higher means less certain
   std::span<const std::uint8_t> label;  ///< 0 or 1
-  std::span<const double> weight;       ///< empty (every row counts once) or one finite value >= 0 per row
+  std::span<const double> weight;       ///< empty (every row counts once) or one value of 0 to 1e290 per row
 
   [[nodiscard]] std::size_t size() const { return label.size(); }
 };

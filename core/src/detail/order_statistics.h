@@ -39,6 +39,19 @@ struct RankedValue {
 /// one counting pass over the leading bits of the keys, one pass that collects only the buckets that hold a rank.
 template <typename Real>
 std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  if (values.size() < (std::size_t{1} << 17)) {
+    // Too few for counters to pay.
+    std::vector<Real> sorted(values.begin(), values.end());
+    for (Real& value : sorted) value += Real{0};
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<RankedValue<Real>> result;
+    for (const std::size_t rank : ranks) {
+      const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), sorted[rank]);
+      result.push_back({sorted[rank], static_cast<std::size_t>(first - sorted.begin()),
+                        static_cast<std::size_t>(last - sorted.begin())});
+    }
+    return result;
+  }
   constexpr int kKeyBits = static_cast<int>(8 * sizeof(Real));
   constexpr int kBucketBits = sizeof(Real) == 4 ? 16 : 18;
   constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;

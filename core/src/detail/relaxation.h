@@ -52,5 +52,7 @@ struct Relaxation {
 [[nodiscard]] Solution certify(const Grid& grid, const Objective& objective, std::vector<std::int32_t> taken,
                                double bound);
 [[nodiscard]] Solution infeasible_solution(const Grid& grid, const Objective& objective);
+/// The same for a family of boundaries that is a chain: best_attainable is the best of its stops.
+[[nodiscard]] Solution infeasible_on_chain(const Grid& grid, const Objective& objective, const Chain& chain);
 
 }  // namespace limen::detail

@@ -6,7 +6,7 @@
 namespace limen::detail {
 
 /// Products of two counts, or of a count and a bound's numerator, need more than 64 bits: counts stay below 2^53 units
-/// and bounds below 2^57, so 128 bits always hold them.
+/// and bounds below 2^60, so 128 bits always hold them.
 __extension__ using Wide = __int128;
 
 /// Sign of a/b - c/d for a, c >= 0 and b, d > 0, without multiplying: the two continued fractions are compared term by

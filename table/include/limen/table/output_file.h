@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,7 @@ namespace limen::table {
 
 /// A file that appears whole or not at all: it is written under a temporary name in the target's folder and takes the
 /// target's place on commit(). Without commit(), or after any failure, the temporary is removed and the target keeps
-/// its old content.
+/// its old content. Where the file system can, the temporary has no name before commit(): a killed run leaves nothing.
 ///
 /// Path "-" is stdout. Stdout and other targets that are not regular files (/dev/null, a named pipe) are written in
 /// place: what was flushed before a failure has gone out. A symbolic link stays one: the file behind it is replaced.
@@ -30,6 +31,7 @@ class OutputFile {
 
  private:
   void open_temporary(const std::string& path);
+  void name_temporary(const std::function<bool(const std::string&)>& take);
   void open_in_place(const std::string& path);
   void flush();
   void send(std::string_view bytes);
@@ -38,7 +40,8 @@ class OutputFile {
 
   std::string name_;       // the path as messages show it
   std::string target_;     // what the temporary is renamed to
-  std::string temporary_;  // empty when the target is written in place
+  std::string temporary_;  // empty when the target is written in place, or the temporary has no name yet
+  bool is_unnamed_ = false;
   std::string buffer_;
   int descriptor_ = kClosed;
   bool is_stdout_ = false;  // not told by descriptor_: a process without stdout gets its number for another file
