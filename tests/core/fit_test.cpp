@@ -274,9 +274,10 @@ TEST(FitBoundary, TakesScoresAndUncertaintiesAcrossTheWholeRangeOfDouble) {
   }
 }
 
-TEST(BinsOf, GivesSingleThresholdsEveryScoreUnlessToldOtherwise) {
+TEST(BinsOf, GivesExactMethodsEveryScoreUnlessToldOtherwise) {
   EXPECT_EQ(bins_of({.method = Method::kSt}), BinCount::all());
-  EXPECT_EQ(bins_of({.method = Method::kExact}), BinCount::of(500));
+  EXPECT_EQ(bins_of({.method = Method::kExact}), BinCount::all());
+  EXPECT_EQ(bins_of({.method = Method::kMist}), BinCount::of(500));
   EXPECT_EQ(bins_of({.method = Method::kSt, .bins = BinCount::of(7)}), BinCount::of(7));
   EXPECT_EQ(bins_of({.method = Method::kMist, .bins = BinCount::all()}), BinCount::all());
 }
@@ -291,10 +292,12 @@ TEST(MakeHoldoutGrid, CountsTheHoldoutAsTheOptionsSay) {
   const Grid st_binned =
       make_holdout_grid(table.samples(), objective, {.method = Method::kSt, .bins = BinCount::of(7)});
   EXPECT_EQ(st_binned.levels[0].size(), 7U);
+  const Grid mist = make_holdout_grid(table.samples(), objective, {.method = Method::kMist, .levels = 2});
+  ASSERT_EQ(mist.num_levels(), 2U);
+  EXPECT_EQ(mist.levels[0].size(), 500U);
+  EXPECT_EQ(total_counts(mist).rows, 2000);
   const Grid exact = make_holdout_grid(table.samples(), objective, {.levels = 2});
-  ASSERT_EQ(exact.num_levels(), 2U);
-  EXPECT_EQ(exact.levels[0].size(), 500U);
-  EXPECT_EQ(total_counts(exact).rows, 2000);
+  EXPECT_EQ(exact.levels[0].size(), 1000U);
 }
 
 TEST(FitBoundary, SaysWhenThereAreFewerLevelsThanAskedFor) {

@@ -55,8 +55,8 @@ TEST(ValidateObjective, NamesFieldValueAndRange) {
        "objective: cost of a false positive is -1, must be a number >= 0 of at most 10 digits"},
       {min_cost({1, 1}, {10'000'000'001, 1}),
        "objective: cost of a false negative is 10000000001, must be a number >= 0 of at most 10 digits"},
-      {min_cost(parse_rational("0.12345678912"), {1, 1}),
-       "objective: cost of a false positive is 0.12345678912, must be a number >= 0 of at most 10 digits"},
+      {min_cost(parse_rational("0.12345678911"), {1, 1}),
+       "objective: cost of a false positive is 0.12345678911, must be a number >= 0 of at most 10 digits"},
       {max_f_beta({0, 1}), "objective: beta is 0, must be > 0"},
       {max_f_beta({1, 20'000'000'000}), "objective: beta is 5e-11, must be a number >= 0 of at most 10 digits"},
   };
