@@ -10,6 +10,7 @@
 #include <string>
 
 #include "detail/order_statistics.h"
+#include "detail/uncertainty_ranks.h"
 #include "detail/wide.h"
 #include "limen/error.h"
 
@@ -35,21 +36,12 @@ std::vector<double> equi_span_edges(RealSpan uncertainty, int levels) {
 
 template <typename Real>
 std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) {
-  std::vector<std::size_t> ranks;
-  for (int level = 1; level < levels; ++level) {
-    const auto rank = static_cast<std::size_t>(Wide{static_cast<std::int64_t>(values.size())} * level / levels);
-    if (ranks.empty() || rank > ranks.back()) ranks.push_back(rank);
-  }
-  std::vector<double> edges;
+  const std::vector<std::size_t> ranks = detail::quantile_ranks(values.size(), levels);
   const auto ranked = detail::values_at_ranks<Real>(values, ranks);
+  std::vector<double> edges;
   for (std::size_t at = 0; at < ranked.size(); ++at) {
-    // The run of equal values around the quantile goes to the level above (edge = its value) or to the level below
-    // (edge = the next larger value), whichever moves fewer rows.
-    const auto& run = ranked[at];
-    std::optional<Real> edge = run.value;
-    if (run.run_begin == 0 || run.run_end - ranks[at] < ranks[at] - run.run_begin) {
-      edge = detail::smallest_above(values, run.value);
-    }
+    const auto edge =
+        detail::edge_at(ranks[at], ranked[at], [&](Real value) { return detail::smallest_above<Real>(values, value); });
     if (edge && (edges.empty() || static_cast<double>(*edge) > edges.back())) {
       edges.push_back(static_cast<double>(*edge));
     }

@@ -22,13 +22,14 @@ void check_classes(const Grid& grid, bool weighted) {
   }
 }
 
-HoldoutSummary summarize(const Samples& samples, const Grid& grid, const Solution& solution, const Rule& rule,
-                         const Objective& objective) {
+/// samples: given when rows have weights.
+HoldoutSummary summarize(std::size_t rows, const std::optional<Samples>& samples, const Grid& grid,
+                         const Solution& solution, const Rule& rule, const Objective& objective) {
   HoldoutSummary summary;
-  summary.rows = static_cast<std::int64_t>(samples.size());
-  summary.weighted = !samples.weight.empty();
-  if (summary.weighted) {
-    const Confusion total = evaluate(rule, samples).total;
+  summary.rows = static_cast<std::int64_t>(rows);
+  summary.weighted = samples.has_value();
+  if (samples) {
+    const Confusion total = evaluate(rule, *samples).total;
     summary.weight = total.rows;
     summary.positives = total.positives;
     summary.flagged = total.flagged;
@@ -85,6 +86,24 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
 
 namespace {
 
+FitResult pack(std::size_t rows, const std::optional<Samples>& weighted, const Grid& grid, Solution solution,
+               const Objective& objective, const FitOptions& options) {
+  FitResult result;
+  result.levels_used = static_cast<int>(grid.num_levels());
+  if (solution.status != SolveStatus::kInfeasible) {
+    Boundary boundary;
+    boundary.rule = make_rule(grid, solution.taken);
+    boundary.objective = objective;
+    boundary.method = options.method;
+    boundary.binning = options.binning;
+    boundary.bins = bins_of(options).count;
+    boundary.holdout = summarize(rows, weighted, grid, solution, boundary.rule, objective);
+    result.boundary = std::move(boundary);
+  }
+  result.solution = std::move(solution);
+  return result;
+}
+
 struct Solved {
   Grid grid;
   Solution solution;
@@ -118,19 +137,31 @@ FitResult fit_boundary(const Samples& samples, const Objective& objective, const
   return arena.execute([&] {
     validate(samples);
     auto [grid, solution] = solve_holdout(samples, objective, options);
-    FitResult result;
-    result.solution = std::move(solution);
-    result.levels_used = static_cast<int>(grid.num_levels());
-    if (result.solution.status == SolveStatus::kInfeasible) return result;
-    Boundary boundary;
-    boundary.rule = make_rule(grid, result.solution.taken);
-    boundary.objective = objective;
-    boundary.method = options.method;
-    boundary.binning = options.binning;
-    boundary.bins = bins_of(options).count;
-    boundary.holdout = summarize(samples, grid, result.solution, boundary.rule, objective);
-    result.boundary = std::move(boundary);
-    return result;
+    const auto weighted = samples.weight.empty() ? std::nullopt : std::optional(samples);
+    return pack(samples.size(), weighted, grid, std::move(solution), objective, options);
+  });
+}
+
+FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  validate(options);
+  validate(objective);
+  if ((options.method != Method::kExact && options.method != Method::kSt) || bins_of(options).count ||
+      options.binning != Binning::kEquiWeight) {
+    throw InvalidInput(
+        "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
+  }
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
+  return arena.execute([&] {
+    const BatchOverview overview = look_through(batches, options.method == Method::kSt ? 1 : options.levels);
+    if (overview.rows == 0) throw InvalidInput("fit_boundary: there are no rows");
+    const auto grid = count_selected(batches, overview, objective);
+    if (!grid) throw InvalidInput("fit_boundary: rows in batches cannot have this objective, or so many levels");
+    check_classes(*grid, false);
+    Solution solution = solve(options.method, *grid, objective);
+    if (solution.status == SolveStatus::kFeasible) {
+      throw InvalidInput("fit_boundary: the search has too many partial solutions; fit with all rows in memory");
+    }
+    return pack(overview.rows, std::nullopt, *grid, std::move(solution), objective, options);
   });
 }
 

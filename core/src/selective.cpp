@@ -15,6 +15,7 @@
 #include "detail/levels.h"
 #include "detail/order_statistics.h"
 #include "detail/relaxation.h"
+#include "detail/uncertainty_ranks.h"
 #include "limen/error.h"
 #include "limen/isotonic.h"
 
@@ -66,6 +67,15 @@ struct Level {
   }
 };
 
+/// A piece of the rows: `size` scores, labels and levels.
+template <typename Real>
+struct Piece {
+  const Real* score;
+  const std::uint8_t* label;
+  const std::uint8_t* level;
+  std::size_t size;
+};
+
 template <typename Real>
 std::vector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std::vector<double>& edges) {
   std::vector<Real> rounded;
@@ -80,10 +90,54 @@ std::vector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std
   return level;
 }
 
+/// Calls `visit` with pieces of the rows, from several threads at once.
+template <typename Real, typename Visit>
+void scan_pieces(std::span<const Real> score, std::span<const std::uint8_t> label,
+                 const std::vector<std::uint8_t>& level, const Visit& visit) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 64 * kBlock), [&](const auto& range) {
+    const std::size_t begin = range.begin();
+    visit(Piece<Real>{score.data() + begin, label.data() + begin, level.data() + begin, range.size()});
+  });
+}
+
+/// Rows in memory; their levels are worked out once.
+template <typename RealType>
+struct RowsInMemory {
+  using Real = RealType;
+  std::span<const Real> score;
+  std::span<const std::uint8_t> label;
+  std::vector<std::uint8_t> level;
+
+  template <typename Visit>
+  void scan(const Visit& visit) const {
+    scan_pieces(score, label, level, visit);
+  }
+};
+
+/// Rows that come in batches, anew at every scan. Both precisions are read in double.
+struct RowsInBatches {
+  using Real = double;
+  const SampleBatches& batches;
+  const std::vector<double>& edges;
+
+  template <typename Visit>
+  void scan(const Visit& visit) const {
+    std::vector<double> wide;
+    batches([&](const Samples& samples) {
+      const std::vector<std::uint8_t> level =
+          samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
+      samples.score.visit([&](auto score) {
+        wide.assign(score.begin(), score.end());
+        scan_pieces(std::span<const double>(wide), samples.label, level, visit);
+      });
+    });
+  }
+};
+
 /// Splits the open range of every level into equal ranges of keys and counts them, one pass over the rows.
-template <typename Real>
-void split_open_ranges(std::span<const Real> score, std::span<const std::uint8_t> label,
-                       const std::vector<std::uint8_t>& level, std::vector<Level<KeyOf<Real>>>& levels) {
+template <typename Rows>
+void split_open_ranges(const Rows& rows_of, std::vector<Level<KeyOf<typename Rows::Real>>>& levels) {
+  using Real = typename Rows::Real;
   using Key = KeyOf<Real>;
   // All counters of a thread stay in the second-level cache.
   const std::size_t num_buckets = std::clamp<std::size_t>(std::bit_floor(std::size_t{32768} / levels.size()), 64, 8192);
@@ -96,7 +150,7 @@ void split_open_ranges(std::span<const Real> score, std::span<const std::uint8_t
   for (std::size_t at = 0; at < levels.size(); ++at) {
     const Level<Key>& open = levels[at];
     if (open.open_begin == open.open_end) {
-      windows[at].low = std::numeric_limits<Key>::max();
+      windows[at].low = std::numeric_limits<Key>::max();  // only a NaN has this key
       continue;
     }
     Window& window = windows[at];
@@ -104,25 +158,48 @@ void split_open_ranges(std::span<const Real> score, std::span<const std::uint8_t
     window.span = open.buckets[open.open_begin].high - window.low;
     while ((window.span >> window.shift) >= num_buckets) ++window.shift;
   }
-  // One counter: rows in the low half, positives in the high half; a thread sees fewer than 2^32 rows between flushes.
-  tbb::enumerable_thread_specific<std::vector<std::uint64_t>> partial(
-      [&] { return std::vector<std::uint64_t>(levels.size() * num_buckets, 0); });
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 64 * kBlock), [&](const auto& range) {
-    std::uint64_t* counts = partial.local().data();
-    for (std::size_t row = range.begin(); row < range.end(); ++row) {
-      const Window& window = windows[level[row]];
-      const Key offset = static_cast<Key>(detail::ordered_key(score[row]) - window.low);
+  // One counter: rows in the low half, positives in the high half, moved on before either can overflow.
+  struct Counters {
+    std::vector<std::uint64_t> packed;
+    std::vector<std::uint64_t> rows;
+    std::vector<std::uint64_t> positives;
+    std::size_t since_moved = 0;
+
+    void move_on() {
+      for (std::size_t at = 0; at < packed.size(); ++at) {
+        rows[at] += packed[at] & 0xFFFF'FFFFU;
+        positives[at] += packed[at] >> 32;
+      }
+      std::fill(packed.begin(), packed.end(), 0);
+      since_moved = 0;
+    }
+  };
+  const std::size_t num_cells = levels.size() * num_buckets;
+  tbb::enumerable_thread_specific<Counters> partial([&] {
+    return Counters{std::vector<std::uint64_t>(num_cells, 0), std::vector<std::uint64_t>(num_cells, 0),
+                    std::vector<std::uint64_t>(num_cells, 0), 0};
+  });
+  rows_of.scan([&](const Piece<Real>& piece) {
+    Counters& counters = partial.local();
+    if (counters.since_moved > (std::size_t{1} << 31)) counters.move_on();
+    counters.since_moved += piece.size;
+    std::uint64_t* counts = counters.packed.data();
+    for (std::size_t row = 0; row < piece.size; ++row) {
+      const std::size_t level = piece.level[row];
+      const Window& window = windows[level];
+      const Key offset = static_cast<Key>(detail::ordered_key(piece.score[row]) - window.low);
       if (offset > window.span) continue;
-      counts[level[row] * num_buckets + static_cast<std::size_t>(offset >> window.shift)] +=
-          1 + (std::uint64_t{label[row]} << 32);
+      counts[level * num_buckets + static_cast<std::size_t>(offset >> window.shift)] +=
+          1 + (std::uint64_t{piece.label[row]} << 32);
     }
   });
-  std::vector<std::uint64_t> rows(levels.size() * num_buckets, 0);
-  std::vector<std::uint64_t> positives(levels.size() * num_buckets, 0);
-  for (const std::vector<std::uint64_t>& part : partial) {
-    for (std::size_t at = 0; at < part.size(); ++at) {
-      rows[at] += part[at] & 0xFFFF'FFFFU;
-      positives[at] += part[at] >> 32;
+  std::vector<std::uint64_t> rows(num_cells, 0);
+  std::vector<std::uint64_t> positives(num_cells, 0);
+  for (Counters& part : partial) {
+    part.move_on();
+    for (std::size_t at = 0; at < num_cells; ++at) {
+      rows[at] += part.rows[at];
+      positives[at] += part.positives[at];
     }
   }
   for (std::size_t at = 0; at < levels.size(); ++at) {
@@ -175,13 +252,14 @@ Grid grid_of(const std::vector<Level<Key>>& levels, const std::vector<double>& e
   return grid;
 }
 
-/// Closes the buckets in which no optimal boundary can end. False when no feasible boundary is in sight.
+/// Closes the buckets in which no optimal boundary can end.
 template <typename Key>
-bool close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& edges, const Objective& objective) {
+void close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& edges, const Objective& objective) {
   const Grid coarse = grid_of(levels, edges, false);
   const Totals totals = totals_of(coarse);
+  // Where no boundary between buckets meets a precision bound, its flagged counts are 0: as good as any feasible one at
+  // worst.
   const Solution incumbent = solve_exact(coarse, objective, {.max_states = 100'000});
-  if (incumbent.status == SolveStatus::kInfeasible) return false;
   const Knapsack knapsack = detail::make_knapsack(objective, totals);
 
   // The relaxation of the optimistic grid prices every prefix: direction(prefix), scaled by kappa, is its worth, and
@@ -226,13 +304,48 @@ bool close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& e
     while (level.open_begin < level.open_end && !survives(level.open_begin)) ++level.open_begin;
     while (level.open_begin < level.open_end && !survives(level.open_end - 1)) --level.open_end;
   }
-  return true;
 }
 
+/// Keys of rows with how many of each there are, kept short: equal keys are pooled whenever the list has doubled.
+template <typename Key>
+class KeyCounts {
+ public:
+  void add(Key key, std::uint8_t label) {
+    entries_.push_back({key, {1, label}});
+    if (entries_.size() >= pool_at_) pool();
+  }
+  void add(const KeyCounts& other) { entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end()); }
+  /// From the highest key down, each once.
+  const std::vector<std::pair<Key, Counts>>& pooled() {
+    pool();
+    return entries_;
+  }
+
+ private:
+  void pool() {
+    tbb::parallel_sort(entries_.begin(), entries_.end(),
+                       [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::size_t kept = 0;
+    for (const auto& entry : entries_) {
+      if (kept > 0 && entries_[kept - 1].first == entry.first) {
+        entries_[kept - 1].second += entry.second;
+      } else {
+        entries_[kept++] = entry;
+      }
+    }
+    entries_.resize(kept);
+    pool_at_ = std::max(std::size_t{1} << 22, 2 * kept);
+  }
+
+  std::vector<std::pair<Key, Counts>> entries_;
+  std::size_t pool_at_ = std::size_t{1} << 22;
+};
+
 /// The final grid: closed buckets as they are, the rows of the open ones collected and sorted.
-template <typename Real>
-Grid resolve(std::span<const Real> score, std::span<const std::uint8_t> label, const std::vector<std::uint8_t>& level,
-             const std::vector<Level<KeyOf<Real>>>& levels, const std::vector<double>& edges) {
+template <typename Rows>
+Grid resolve(const Rows& rows_of, const std::vector<Level<KeyOf<typename Rows::Real>>>& levels,
+             const std::vector<double>& edges) {
+  using Real = typename Rows::Real;
   using Key = KeyOf<Real>;
   struct Window {
     Key low = std::numeric_limits<Key>::max();
@@ -247,17 +360,15 @@ Grid resolve(std::span<const Real> score, std::span<const std::uint8_t> label, c
     windows[at].span = open.buckets[open.open_begin].high - windows[at].low;
     collect = true;
   }
-  using Sides = std::vector<std::array<std::vector<Key>, 2>>;  // keys by level and class
-  tbb::enumerable_thread_specific<Sides> partial([&] { return Sides(levels.size()); });
+  using Collected = std::vector<KeyCounts<Key>>;  // one per level
+  tbb::enumerable_thread_specific<Collected> partial([&] { return Collected(levels.size()); });
   if (collect) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 64 * kBlock), [&](const auto& range) {
-      Sides& sides = partial.local();
-      for (std::size_t row = range.begin(); row < range.end(); ++row) {
-        const Window& window = windows[level[row]];
-        const Key key = detail::ordered_key(score[row]);
-        if (static_cast<Key>(key - window.low) <= window.span && key >= window.low) {
-          sides[level[row]][label[row]].push_back(key);
-        }
+    rows_of.scan([&](const Piece<Real>& piece) {
+      Collected& collected = partial.local();
+      for (std::size_t row = 0; row < piece.size; ++row) {
+        const Window& window = windows[piece.level[row]];
+        const Key key = detail::ordered_key(piece.score[row]);
+        if (static_cast<Key>(key - window.low) <= window.span) collected[piece.level[row]].add(key, piece.label[row]);
       }
     });
   }
@@ -271,34 +382,19 @@ Grid resolve(std::span<const Real> score, std::span<const std::uint8_t> label, c
     const auto add = [&](Key key, const Counts& counts) {
       bins.push_back({static_cast<double>(value_of_key<Real>(key)), counts});
     };
-    for (std::size_t bucket = 0; bucket < from.open_begin; ++bucket)
-      add(from.buckets[bucket].low, from.buckets[bucket].counts);
-    if (from.resolved()) {
-      for (std::size_t bucket = from.open_begin; bucket < from.open_end; ++bucket) {
+    const auto add_buckets = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t bucket = begin; bucket < end; ++bucket)
         add(from.buckets[bucket].low, from.buckets[bucket].counts);
-      }
+    };
+    add_buckets(0, from.open_begin);
+    if (from.resolved()) {
+      add_buckets(from.open_begin, from.open_end);
     } else {
-      std::array<std::vector<Key>, 2> keys;
-      for (const Sides& sides : partial) {
-        for (const std::size_t side : {0, 1}) {
-          keys[side].insert(keys[side].end(), sides[at][side].begin(), sides[at][side].end());
-        }
-      }
-      for (auto& side : keys) tbb::parallel_sort(side.begin(), side.end(), std::greater<Key>());
-      std::size_t negative = 0;
-      std::size_t positive = 0;
-      while (negative < keys[0].size() || positive < keys[1].size()) {
-        const Key key = std::max(negative < keys[0].size() ? keys[0][negative] : Key{0},
-                                 positive < keys[1].size() ? keys[1][positive] : Key{0});
-        Counts counts;
-        for (; positive < keys[1].size() && keys[1][positive] == key; ++positive) counts += {1, 1};
-        for (; negative < keys[0].size() && keys[0][negative] == key; ++negative) ++counts.rows;
-        add(key, counts);
-      }
+      KeyCounts<Key> keys;
+      for (const Collected& collected : partial) keys.add(collected[at]);
+      for (const auto& [key, counts] : keys.pooled()) add(key, counts);
     }
-    for (std::size_t bucket = from.open_end; bucket < from.buckets.size(); ++bucket) {
-      add(from.buckets[bucket].low, from.buckets[bucket].counts);
-    }
+    add_buckets(from.open_end, from.buckets.size());
   });
   const Counts total = total_counts(grid);
   grid.positives_low = total.positives;
@@ -307,23 +403,20 @@ Grid resolve(std::span<const Real> score, std::span<const std::uint8_t> label, c
   return grid;
 }
 
-template <typename Real>
-std::optional<Grid> count_selected_in(std::span<const Real> score, const Samples& samples,
-                                      const std::vector<double>& edges, const Objective& objective) {
-  using Key = KeyOf<Real>;
-  const auto range = detail::range_of(score);
-  const std::vector<std::uint8_t> level =
-      samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
+template <typename Rows>
+Grid select(const Rows& rows_of, std::size_t num_rows, detail::Range<typename Rows::Real> range,
+            const std::vector<double>& edges, const Objective& objective) {
+  using Key = KeyOf<typename Rows::Real>;
   std::vector<Level<Key>> levels(edges.size() + 1);
   for (Level<Key>& whole : levels) {
     whole.buckets = {{detail::ordered_key(range.low), detail::ordered_key(range.high), {}}};
     whole.open_end = 1;
   }
-  const auto few = static_cast<std::int64_t>(std::max<std::size_t>(score.size() / 32, std::size_t{1} << 12));
-  std::int64_t open_rows = static_cast<std::int64_t>(score.size());
+  const auto few = static_cast<std::int64_t>(std::max<std::size_t>(num_rows / 32, std::size_t{1} << 12));
+  auto open_rows = static_cast<std::int64_t>(num_rows);
   for (;;) {
-    split_open_ranges(score, samples.label, level, levels);
-    if (!close_buckets(levels, edges, objective)) return std::nullopt;
+    split_open_ranges(rows_of, levels);
+    close_buckets(levels, edges, objective);
     std::int64_t now_open = 0;
     bool resolved = true;
     for (const Level<Key>& at : levels) {
@@ -334,7 +427,11 @@ std::optional<Grid> count_selected_in(std::span<const Real> score, const Samples
     if (resolved || now_open <= few || now_open > open_rows / 2) break;
     open_rows = now_open;
   }
-  return resolve(score, samples.label, level, levels, edges);
+  return resolve(rows_of, levels, edges);
+}
+
+bool is_selectable(const Objective& objective, const std::vector<double>& edges) {
+  return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta && edges.size() <= 254;
 }
 
 }  // namespace
@@ -342,11 +439,47 @@ std::optional<Grid> count_selected_in(std::span<const Real> score, const Samples
 std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
                                    const Objective& objective) {
   if (samples.size() == 0) throw InvalidInput("count_selected: there are no rows");
-  if (!samples.weight.empty() || objective.goal == Goal::kRecall || objective.goal == Goal::kFBeta ||
-      edges.size() > 254) {
-    return std::nullopt;
+  if (!samples.weight.empty() || !is_selectable(objective, edges)) return std::nullopt;
+  return samples.score.visit([&](auto score) -> std::optional<Grid> {
+    using Real = typename decltype(score)::value_type;
+    RowsInMemory<Real> rows{score, samples.label, {}};
+    rows.level = samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
+    return select(rows, score.size(), detail::range_of(score), edges, objective);
+  });
+}
+
+BatchOverview look_through(const SampleBatches& batches, int levels) {
+  BatchOverview overview;
+  detail::Range<double> scores;
+  detail::UncertaintyRanks ranks;
+  batches([&](const Samples& samples) {
+    validate(samples);
+    if (!samples.weight.empty()) throw InvalidInput("fit_boundary: rows in batches cannot have weights");
+    overview.rows += samples.size();
+    for (const std::uint8_t label : samples.label) overview.positives += label;
+    samples.score.visit([&](auto score) {
+      const auto range = detail::range_of(score);
+      scores.low = std::min(scores.low, static_cast<double>(range.low));
+      scores.high = std::max(scores.high, static_cast<double>(range.high));
+    });
+    ranks.count(samples.uncertainty);
+  });
+  overview.lowest_score = scores.low;
+  overview.highest_score = scores.high;
+  if (levels > 1 && overview.rows > 0) {
+    ranks.want(detail::quantile_ranks(overview.rows, levels));
+    batches([&](const Samples& samples) { ranks.collect(samples.uncertainty); });
+    overview.edges = ranks.edges();
   }
-  return samples.score.visit([&](auto score) { return count_selected_in(score, samples, edges, objective); });
+  return overview;
+}
+
+std::optional<Grid> count_selected(const SampleBatches& batches, const BatchOverview& overview,
+                                   const Objective& objective) {
+  if (overview.rows == 0) throw InvalidInput("count_selected: there are no rows");
+  if (!is_selectable(objective, overview.edges)) return std::nullopt;
+  return select(RowsInBatches{batches, overview.edges}, overview.rows, {overview.lowest_score, overview.highest_score},
+                overview.edges, objective);
 }
 
 }  // namespace limen

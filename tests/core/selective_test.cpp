@@ -8,6 +8,8 @@
 
 #include "limen/binning.h"
 #include "limen/boundary.h"
+#include "limen/error.h"
+#include "limen/fit.h"
 #include "limen/solve.h"
 
 namespace limen {
@@ -71,16 +73,12 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed) {
                      describe(objective));
         const auto selected = count_selected(samples, edges, objective);
         const Solution expected = solve_exact(distinct, objective);
-        if (!selected) {
-          // Only when nothing was in sight; sharp bounds may still be met by single rows.
-          EXPECT_EQ(objective.goal, Goal::kPrecision);
-          continue;
-        }
+        ASSERT_TRUE(selected);
         ++selected_grids;
         EXPECT_EQ(total_counts(*selected), total_counts(distinct));
         const Solution found = solve_exact(*selected, objective);
         ASSERT_EQ(found.flagged, expected.flagged);
-        ASSERT_EQ(found.status, SolveStatus::kOptimal);
+        ASSERT_EQ(found.status, expected.status);
         ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
         std::size_t selected_bins = 0;
         std::size_t distinct_bins = 0;
@@ -99,6 +97,57 @@ TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInFloat) { check_all
 TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInDouble) { check_all_shapes<double>(20'000, 5, 2); }
 TEST(CountSelected, GivesTheSameBoundaryOnAFewRows) { check_all_shapes<double>(60, 60, 3); }
 TEST(CountSelected, GivesTheSameBoundaryOnAFewRowsInFloat) { check_all_shapes<float>(200, 60, 4); }
+
+/// The rows in batches of uneven sizes.
+template <typename Real>
+SampleBatches batches_of(const Rows<Real>& rows, std::size_t batch) {
+  return [&rows, batch](const std::function<void(const Samples&)>& visit) {
+    for (std::size_t begin = 0; begin < rows.label.size();) {
+      const std::size_t size = std::min(batch + begin % 7, rows.label.size() - begin);
+      visit({std::span<const Real>(rows.score).subspan(begin, size),
+             std::span<const Real>(rows.uncertainty).subspan(begin, size),
+             std::span<const std::uint8_t>(rows.label).subspan(begin, size),
+             {}});
+      begin += size;
+    }
+  };
+}
+
+template <typename Real>
+void check_batches(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (const std::string& shape : row_shapes()) {
+    const Rows<Real> rows = make_rows<Real>(shape, size, random);
+    for (const int levels : {1, 3, 11}) {
+      for (const Method method : {Method::kExact, Method::kSt}) {
+        SCOPED_TRACE(shape + ", " + std::to_string(levels) + " levels, " + std::string(to_string(method)));
+        FitOptions options;
+        options.method = method;
+        options.levels = levels;
+        const Objective objective = max_recall_at_precision({3, 5});
+        const FitResult whole = fit_boundary(rows.samples(), objective, options);
+        const FitResult streamed = fit_boundary(batches_of(rows, 777), objective, options);
+        ASSERT_EQ(whole.boundary.has_value(), streamed.boundary.has_value());
+        if (!whole.boundary) continue;
+        EXPECT_EQ(to_json(*whole.boundary), to_json(*streamed.boundary));
+      }
+    }
+  }
+}
+
+TEST(FitBoundaryInBatches, GivesTheSameFileAsInMemoryInFloat) { check_batches<float>(20'000, 5); }
+TEST(FitBoundaryInBatches, GivesTheSameFileAsInMemoryInDouble) { check_batches<double>(20'000, 6); }
+TEST(FitBoundaryInBatches, GivesTheSameFileAsInMemoryOnFewRows) { check_batches<double>(50, 7); }
+
+TEST(FitBoundaryInBatches, RefusesWhatNeedsAllRowsAtOnce) {
+  std::mt19937_64 random(1);
+  const Rows<double> rows = make_rows<double>("uniform", 100, random);
+  const SampleBatches batches = batches_of(rows, 10);
+  FitOptions options;
+  options.method = Method::kMist;
+  EXPECT_THROW((void)fit_boundary(batches, max_recall_at_precision({1, 2}), options), InvalidInput);
+  EXPECT_THROW((void)fit_boundary(batches, max_f_beta({1, 1})), InvalidInput);
+}
 
 TEST(CountSelected, LeavesWeightsAndParametricGoalsToTheSort) {
   std::mt19937_64 random(1);

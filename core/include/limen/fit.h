@@ -9,6 +9,7 @@
 #include "limen/binning.h"
 #include "limen/boundary.h"
 #include "limen/samples.h"
+#include "limen/selective.h"
 #include "limen/solve.h"
 
 namespace limen {
@@ -52,6 +53,12 @@ struct FitResult {
 /// Bins the hold-out, solves, and packs the boundary with its certificate.
 /// Throws InvalidInput: bad samples (see validate), no rows, only one class, bad options.
 [[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
+                                     const FitOptions& options = {});
+
+/// The same on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
+/// score, equi-weight levels, no weights, and not the goals kRecall and kFBeta; anything else is refused. About four
+/// passes over the batches. If infeasible, best_attainable is a precision that is attained, not always the best.
+[[nodiscard]] FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
                                      const FitOptions& options = {});
 
 }  // namespace limen

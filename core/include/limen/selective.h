@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,9 +21,32 @@ namespace limen {
 /// collected and sorted when few rows are left. About three passes over the data; memory: one byte a row plus the rows
 /// collected.
 ///
-/// Unset where it has nothing to offer and count_distinct is the way: rows with weights, goals kRecall and kFBeta, more
-/// than 255 levels, or no feasible boundary in sight. Throws InvalidInput when there are no rows.
+/// Where no boundary is feasible solve_exact says so on this grid too, but the precision it names as the best
+/// attainable is only one that is attained.
+///
+/// Unset where count_distinct is the way: rows with weights, goals kRecall and kFBeta, more than 255 levels. Throws
+/// InvalidInput when there are no rows.
 [[nodiscard]] std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
+                                                 const Objective& objective);
+
+/// Rows that are too many for memory: calls its argument with batch after batch. Every call must bring the same rows.
+using SampleBatches = std::function<void(const std::function<void(const Samples&)>&)>;
+
+/// What the first passes over the batches tell.
+struct BatchOverview {
+  std::size_t rows = 0;
+  std::size_t positives = 0;
+  double lowest_score = 0;
+  double highest_score = 0;
+  std::vector<double> edges;  ///< as uncertainty_edges (equi-weight) gives for all rows together
+};
+
+/// One pass, two with more than one level. Checks the rows; throws InvalidInput, also for rows with weights.
+[[nodiscard]] BatchOverview look_through(const SampleBatches& batches, int levels);
+
+/// count_selected on rows in batches: two more passes as a rule. Memory does not grow with the rows, but with the
+/// distinct scores near the optimum. Unset for the goals that count_selected leaves to a sort.
+[[nodiscard]] std::optional<Grid> count_selected(const SampleBatches& batches, const BatchOverview& overview,
                                                  const Objective& objective);
 
 }  // namespace limen
