@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # demo and test do all their own set-up; the rest assume it was done once.
-.PHONY: demo test build bench lint format setup
+.PHONY: demo test build bench lint fuzz format setup
 
 setup:
 	@scripts/setup
@@ -18,9 +18,13 @@ test: setup
 bench: setup
 	@scripts/bench
 
-lint: setup
+lint:
+	@scripts/setup tools
 	@scripts/format --check
 	@scripts/lint
+
+fuzz:
+	@scripts/fuzz
 
 format: setup
 	@scripts/format

@@ -195,7 +195,8 @@ BinSizes measure_bins(const Grid& grid) {
 
 template <typename Count>
 Solution solve_with(const Grid& grid, const Objective& objective, const Totals& totals) {
-  const auto [num_bins, equal_bins] = measure_bins(grid);
+  const BinSizes sizes = measure_bins(grid);
+  const std::size_t num_bins = sizes.num_bins;
   if (num_bins == 0) {
     return detail::certify(grid, objective, std::vector<std::int32_t>(grid.num_levels(), 0),
                            objective_value(objective, totals, {}));
@@ -230,7 +231,7 @@ Solution solve_with(const Grid& grid, const Objective& objective, const Totals& 
 
   // Sizes of unequal bins are rounded, by half a bin a level at most: an m whose R(K, m) would not do even with the
   // fewest rows that leaves is passed over, any other boundary is judged by its true counts.
-  const Wide rounding = equal_bins ? 0 : static_cast<std::int64_t>(grid.num_levels());
+  const Wide rounding = sizes.equal ? 0 : static_cast<std::int64_t>(grid.num_levels());
   const auto fewest_rows = [&](std::size_t m) {
     const Wide halves = 2 * Wide{static_cast<std::int64_t>(m + first_size)} - rounding;
     return std::max<std::int64_t>(
@@ -254,7 +255,7 @@ Solution solve_with(const Grid& grid, const Objective& objective, const Totals& 
   }
   if (!best) return detail::infeasible_solution(grid, objective);
   // On equal bins the programme is exhaustive and its own proof.
-  const double bound = equal_bins ? objective_value(objective, totals, *best) : relaxation_bound(grid, objective);
+  const double bound = sizes.equal ? objective_value(objective, totals, *best) : relaxation_bound(grid, objective);
   return detail::certify(grid, objective, std::move(best_taken), bound);
 }
 

@@ -60,7 +60,7 @@ std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std
   };
   const tbb::blocked_range<std::size_t> all(0, values.size(), 1 << 16);
 
-  tbb::combinable<std::vector<std::uint64_t>> partial_counts([] { return std::vector<std::uint64_t>(kBuckets, 0); });
+  tbb::combinable<std::vector<std::uint64_t>> partial_counts([&] { return std::vector<std::uint64_t>(kBuckets, 0); });
   tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& range) {
     std::vector<std::uint64_t>& counts = partial_counts.local();
     for (std::size_t row = range.begin(); row < range.end(); ++row) ++counts[bucket_of(values[row])];
