@@ -5,12 +5,16 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "large_samples.h"
 #include "limen/binning.h"
 #include "limen/boundary.h"
+#include "limen/calibration.h"
 #include "limen/fit.h"
+#include "limen/isotonic.h"
 #include "limen/selective.h"
 
 namespace limen {
@@ -131,6 +135,38 @@ BENCHMARK(parallel_sort_scores)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+/// Labels in order of falling score: what a calibrator fits.
+const std::vector<double>& sorted_labels() {
+  static const std::vector<double> labels = [] {
+    const auto& rows = float_rows();
+    std::vector<std::size_t> order(kRows);
+    for (std::size_t row = 0; row < kRows; ++row) order[row] = row;
+    tbb::parallel_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return rows.score[a] < rows.score[b]; });
+    std::vector<double> sorted(kRows);
+    for (std::size_t row = 0; row < kRows; ++row) sorted[row] = rows.label[order[row]];
+    return sorted;
+  }();
+  return labels;
+}
+
+void isotonic_sorted(benchmark::State& state) {
+  (void)sorted_labels();
+  for (auto _ : state) benchmark::DoNotOptimize(fit_isotonic(sorted_labels()));
+  report_rows(state);
+}
+BENCHMARK(isotonic_sorted)->Name("fit_isotonic/sorted_labels/n:10M")->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void isotonic_calibration(benchmark::State& state) {
+  (void)float_rows();
+  for (auto _ : state) benchmark::DoNotOptimize(fit_level_calibration(float_rows().samples(), 1));
+  report_rows(state);
+}
+BENCHMARK(isotonic_calibration)
+    ->Name("fit_level_calibration/float/n:10M/levels:1")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
 void decide_rows(benchmark::State& state) {
   (void)float_rows();
   Rule rule;
@@ -156,4 +192,23 @@ BENCHMARK(decide_rows)
 }  // namespace
 }  // namespace limen
 
-BENCHMARK_MAIN();
+/// With --dump=DIR the rows are written there instead, for peers in other languages to run on.
+int main(int argc, char** argv) {
+  const std::string flag = "--dump=";
+  if (argc == 2 && std::string(argv[1]).substr(0, flag.size()) == flag) {
+    const std::string folder = std::string(argv[1]).substr(flag.size());
+    const auto& rows = limen::float_rows();
+    const auto write = [&](const char* name, const auto& values) {
+      std::ofstream file(folder + "/" + name, std::ios::binary);
+      file.write(reinterpret_cast<const char*>(values.data()),
+                 static_cast<std::streamsize>(values.size() * sizeof(values[0])));
+    };
+    write("score.f32", rows.score);
+    write("uncertainty.f32", rows.uncertainty);
+    write("label.u8", rows.label);
+    return 0;
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -14,34 +14,38 @@ namespace {
 
 struct Flags {
   std::string boundary;
-  std::string input;
+  std::vector<std::string> inputs;
   std::string output;
+  std::string output_format;
   TableFlags table;
   bool json = false;
 };
 
 int run(Flags flags, const CLI::App& verb) {
-  check_stdin_once({flags.boundary, flags.input});
+  std::vector<std::string> all = flags.inputs;
+  all.push_back(flags.boundary);
+  check_stdin_once(all);
   const Boundary boundary = read_boundary(flags.boundary);
   // The boundary knows its columns; flags rename them for this table.
   if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
   if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
-  (void)open_output(flags.output, "");  // refuses a path that cannot be written before any work is done
+  (void)open_output(flags.output, {});  // refuses a path that cannot be written before any work is done
   std::size_t flagged = 0;
   table::AppendResult result;
   try {
-    result = table::append_decisions(
-        flags.input, flags.output, read_options(flags.input, flags.table), [&](const table::DecisionBatch& batch) {
-          decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
-          for (const std::uint8_t decision : batch.decision) flagged += decision;
-        });
+    const table::AppendOptions options{read_options(shown(flags.inputs), flags.table),
+                                       parse_format(flags.output_format)};
+    result = table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
+      decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+      for (const std::uint8_t decision : batch.decision) flagged += decision;
+    });
   } catch (const IoError& error) {
     // The output could be opened: what fails now is the writing. Input that cannot be read is bad input.
     if (std::string(error.what()).find(": cannot be written") != std::string::npos) throw;
     throw InvalidInput(error.what());
   }
   if (result.rows_dropped > 0) {
-    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.input),
+    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.inputs),
                plural_text(static_cast<double>(result.rows_dropped), "row"));
   }
   if (flags.output == "-") return kDone;
@@ -62,8 +66,13 @@ void add_apply(CLI::App& program, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = program.add_subcommand("apply", "Add the columns decision and level to a table");
   verb->add_option("BOUNDARY", flags->boundary, "Boundary file of limen fit, - for stdin")->required();
-  verb->add_option("DATA", flags->input, "Table with score and uncertainty, - for stdin")->required();
+  verb->add_option("DATA", flags->inputs, "Tables with score and uncertainty: CSV, TSV, Parquet or Arrow; - for stdin")
+      ->required();
   verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
+  verb->add_option("--output-format", flags->output_format,
+                   "csv, tsv, parquet or arrow; default: by the extension of the output")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
   add_table_flags(*verb, flags->table, false);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(

@@ -149,8 +149,8 @@ int run(const Flags& flags) {
   std::list<table::Predictions> tables;
   std::vector<SamplePair> pairs;
   for (std::size_t pair = 0; pair < flags.holdout.size(); ++pair) {
-    const Samples holdout = tables.emplace_back(read_table(flags.holdout[pair], flags.table)).samples();
-    const Samples test = tables.emplace_back(read_table(flags.test[pair], flags.table)).samples();
+    const Samples holdout = tables.emplace_back(read_table({flags.holdout[pair]}, flags.table)).samples();
+    const Samples test = tables.emplace_back(read_table({flags.test[pair]}, flags.table)).samples();
     check_classes(holdout, flags.holdout[pair]);
     check_classes(test, flags.test[pair]);
     pairs.push_back({holdout, test});

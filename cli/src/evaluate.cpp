@@ -77,7 +77,7 @@ int run(Flags flags, const CLI::App& verb) {
     if (verb.count("--score") == 0) columns.score = boundary.score_column;
     if (verb.count("--uncertainty") == 0) columns.uncertainty = boundary.uncertainty_column;
     const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
-    if (!predictions || !same) predictions = read_table(test, flags.table);
+    if (!predictions || !same) predictions = read_table({test}, flags.table);
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
     if (flags.json) {
       Json levels = Json::array();

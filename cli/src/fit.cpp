@@ -2,7 +2,9 @@
 #include "limen/fit.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "limen/error.h"
@@ -15,7 +17,10 @@ namespace limen::cli {
 namespace {
 
 struct Flags {
-  std::string input;
+  std::vector<std::string> inputs;
+  std::string counts;
+  std::string edges;
+  std::string max_memory;
   std::string output;
   std::string method = "exact";
   ObjectiveFlags objective;
@@ -107,34 +112,188 @@ int report_infeasible(const Flags& flags, const Objective& objective, const FitO
   const auto bins = bins_of(options).count;
   fmt::print(
       stderr, "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
-      shown(flags.input), describe(objective), to_string(options.method), plural_text(result.levels_used, "level"),
+      shown(flags.inputs), describe(objective), to_string(options.method), plural_text(result.levels_used, "level"),
       bins ? plural_text(static_cast<double>(*bins), "score bin") : std::string("every distinct score"), best,
       bins || options.method != Method::kExact ? " (--method exact --bins all may reach more)" : "");
   return kInfeasible;
 }
 
+/// Where the rows are: in memory, or in files that are gone through again for every pass.
+struct Holdout {
+  std::optional<table::Predictions> rows;
+  SampleBatches batches;
+};
+
+std::uint64_t default_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+Holdout open_holdout(const Flags& flags) {
+  constexpr std::uint64_t kBytesPerRow = 25;  // score, uncertainty, label and what the fit needs beside them
+  const std::uint64_t limit =
+      flags.max_memory.empty() ? default_memory() : parse_bytes(flags.max_memory, "--max-memory");
+  const table::ReadOptions options = read_options(shown(flags.inputs), flags.table);
+  std::optional<std::uint64_t> rows;
+  try {
+    rows = table::estimate_rows(flags.inputs, options);
+  } catch (const std::runtime_error&) {
+    // What is wrong with the files, reading them will tell.
+  } catch (const InvalidInput&) {
+  }
+  Holdout holdout;
+  if (!rows || *rows <= limit / kBytesPerRow) {
+    holdout.rows = read_table(flags.inputs, flags.table);
+    return holdout;
+  }
+  fmt::print(stderr, "{}: about {} do not fit into {} MB; going through them in batches\n", shown(flags.inputs),
+             plural_text(static_cast<double>(*rows), "row"), limit / 1'000'000);
+  holdout.batches = [&flags, options](const std::function<void(const Samples&)>& visit) {
+    try {
+      table::for_each_batch(flags.inputs, options, [&](const table::Predictions& batch) {
+        if (!batch.label.empty()) visit(batch.samples());
+      });
+    } catch (const IoError& error) {
+      throw InvalidInput(error.what());
+    }
+  };
+  return holdout;
+}
+
+Evaluation evaluate_holdout(const Rule& rule, const Holdout& holdout) {
+  if (holdout.rows) return evaluate(rule, holdout.rows->samples());
+  Evaluation sum;
+  sum.levels.resize(rule.score_thresholds.size());
+  const auto add = [](Confusion& to, const Confusion& from) {
+    to.rows += from.rows;
+    to.positives += from.positives;
+    to.flagged += from.flagged;
+    to.true_positives += from.true_positives;
+  };
+  holdout.batches([&](const Samples& samples) {
+    const Evaluation batch = evaluate(rule, samples);
+    add(sum.total, batch.total);
+    for (std::size_t level = 0; level < sum.levels.size(); ++level) add(sum.levels[level], batch.levels[level]);
+  });
+  return sum;
+}
+
+FitResult fit_holdout(const Holdout& holdout, const Objective& objective, const FitOptions& options) {
+  return holdout.rows ? fit_boundary(holdout.rows->samples(), objective, options)
+                      : fit_boundary(holdout.batches, objective, options);
+}
+
+/// The grid of a counted table: the level's lower edges from the table or from --edges.
+Grid read_counted_grid(const Flags& flags) {
+  std::vector<table::CountedBin> bins;
+  try {
+    bins = table::read_counts(flags.counts, read_options(flags.counts, flags.table));
+  } catch (const IoError& error) {
+    throw InvalidInput(error.what());
+  }
+  std::int64_t last_level = 0;
+  for (const table::CountedBin& bin : bins) last_level = std::max(last_level, bin.level);
+  if (last_level > 999) throw InvalidInput(fmt::format("{}: level {} is above 999", shown(flags.counts), last_level));
+  Grid grid;
+  grid.levels.resize(static_cast<std::size_t>(last_level) + 1);
+  std::vector<std::optional<double>> edges(grid.num_levels());
+  for (const table::CountedBin& bin : bins) {
+    const auto level = static_cast<std::size_t>(bin.level);
+    grid.levels[level].push_back({bin.score + 0.0, {bin.rows, bin.positives}});
+    if (!bin.uncertainty) continue;
+    if (edges[level] && *edges[level] != *bin.uncertainty) {
+      throw InvalidInput(fmt::format("{}: level {} has two lower edges, {:g} and {:g}", shown(flags.counts), level,
+                                     *edges[level], *bin.uncertainty));
+    }
+    edges[level] = bin.uncertainty;
+  }
+  if (!flags.edges.empty()) {
+    const auto parts = CLI::detail::split(flags.edges, ',');
+    if (parts.size() + 1 != grid.num_levels()) {
+      throw InvalidInput(fmt::format("--edges: {} numbers do not fit {}", parts.size(),
+                                     plural_text(static_cast<double>(grid.num_levels()), "level")));
+    }
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      double edge = 0;
+      if (!CLI::detail::lexical_cast(parts[at], edge))
+        throw InvalidInput("--edges: \"" + parts[at] + "\" is not a number");
+      edges[at + 1] = edge;
+    }
+  }
+  for (std::size_t level = 1; level < grid.num_levels(); ++level) {
+    if (!edges[level]) {
+      throw InvalidInput(fmt::format("{}: level {} has no lower edge; add a column uncertainty, or give --edges",
+                                     shown(flags.counts), level));
+    }
+    grid.edges.push_back(*edges[level]);
+  }
+  // Equal scores of a level add up: the table may be the parts of a distributed count, one after the other.
+  for (auto& level : grid.levels) {
+    std::stable_sort(level.begin(), level.end(), [](const Bin& a, const Bin& b) { return a.threshold > b.threshold; });
+    std::vector<Bin> merged;
+    for (const Bin& bin : level) {
+      if (!merged.empty() && merged.back().threshold == bin.threshold) {
+        merged.back().counts += bin.counts;
+      } else {
+        merged.push_back(bin);
+      }
+    }
+    level = std::move(merged);
+  }
+  const Counts total = total_counts(grid);
+  grid.positives_low = total.positives;
+  grid.negatives_low = total.rows - total.positives;
+  grid.rows_low = total.rows;
+  return grid;
+}
+
+void print_summary(const Boundary& boundary, int levels_used) {
+  const HoldoutSummary& holdout = boundary.holdout;
+  fmt::print("{}: {}\n", to_string(boundary.method), describe(boundary.objective));
+  fmt::print("  hold-out: {}, {}{}; {}, {}\n", plural_text(static_cast<double>(holdout.rows), "row"),
+             plural_text(holdout.positives, "positive"), holdout.weighted ? " (by weight)" : "",
+             plural_text(levels_used, "level"), bins_text(boundary));
+  fmt::print("  flagged {}, true positives {}: precision {}, recall {}\n", count_text(holdout.flagged),
+             count_text(holdout.true_positives), ratio_text(holdout.precision()), ratio_text(holdout.recall()));
+  fmt::print("  {}\n", certificate_text(boundary));
+}
+
 int run(const Flags& flags) {
+  const bool counted = !flags.counts.empty();
+  if (counted == !flags.inputs.empty())
+    throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
   const Objective objective = make_objective(flags.objective);
   FitOptions options = make_fit_options(flags.binning);
   options.method = parse_method(flags.method);
-  const auto output = open_output(flags.output, flags.input);
-  const table::Predictions predictions = read_table(flags.input, flags.table);
+  const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
+  check_stdin_once(inputs);
+  const auto output = open_output(flags.output, inputs);
+  const std::string name = shown(inputs);
 
-  const Samples samples = predictions.samples();
+  Holdout holdout;
   FitResult result;
-  try {
-    result = fit_boundary(samples, objective, options);
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(flags.input) + ": " + without_prefix(error.what(), "fit_boundary"));
+  if (counted) {
+    try {
+      result = fit_boundary(read_counted_grid(flags), objective, options);
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(without_prefix(error.what(), "fit_boundary"));
+    }
+  } else {
+    holdout = open_holdout(flags);
+    try {
+      result = fit_holdout(holdout, objective, options);
+    } catch (const InvalidInput& error) {
+      const std::string message = without_prefix(error.what(), "fit_boundary");
+      throw InvalidInput(message.substr(0, name.size()) == name ? message : name + ": " + message);
+    }
   }
   if (!result.boundary) return report_infeasible(flags, objective, options, result);
   Boundary& boundary = *result.boundary;
   boundary.score_column = flags.table.read.columns.score;
   boundary.uncertainty_column = flags.table.read.columns.uncertainty;
 
-  if (options.method != Method::kSt && result.levels_used < options.levels) {
-    fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", shown(flags.input),
-               options.levels, result.levels_used);
+  if (!counted && options.method != Method::kSt && result.levels_used < options.levels) {
+    fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", name, options.levels,
+               result.levels_used);
   }
   const std::string json = to_json(boundary);
   if (output) {
@@ -146,21 +305,16 @@ int run(const Flags& flags) {
     fmt::print("{}", json);
     return kDone;
   }
-  const HoldoutSummary& holdout = boundary.holdout;
-  fmt::print("{}: {}\n", to_string(boundary.method), describe(objective));
-  fmt::print("  hold-out: {}, {}{}; {}, {}\n", plural_text(static_cast<double>(holdout.rows), "row"),
-             plural_text(holdout.positives, "positive"), holdout.weighted ? " (by weight)" : "",
-             plural_text(result.levels_used, "level"), bins_text(boundary));
-  fmt::print("  flagged {}, true positives {}: precision {}, recall {}\n", count_text(holdout.flagged),
-             count_text(holdout.true_positives), ratio_text(holdout.precision()), ratio_text(holdout.recall()));
-  fmt::print("  {}\n", certificate_text(boundary));
-  if (options.method != Method::kSt) {
-    FitOptions st = options;
-    st.method = Method::kSt;
-    st.bins = std::nullopt;
-    fmt::print("  {}\n", gain_over_st(boundary, fit_boundary(samples, objective, st)));
+  print_summary(boundary, result.levels_used);
+  if (!counted) {
+    if (options.method != Method::kSt) {
+      FitOptions st = options;
+      st.method = Method::kSt;
+      st.bins = std::nullopt;
+      fmt::print("  {}\n", gain_over_st(boundary, fit_holdout(holdout, objective, st)));
+    }
+    fmt::print("\n{}", level_table(boundary, evaluate_holdout(boundary.rule, holdout)));
   }
-  fmt::print("\n{}", level_table(boundary, evaluate(boundary.rule, samples)));
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;
 }
@@ -170,7 +324,17 @@ int run(const Flags& flags) {
 void add_fit(CLI::App& program, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = program.add_subcommand("fit", "Find the best boundary on a labelled hold-out");
-  verb->add_option("PRED", flags->input, "Predictions with label: a CSV or TSV file, - for stdin")->required();
+  verb->add_option("PRED", flags->inputs,
+                   "Predictions with label, one or more files: CSV, TSV, Parquet or Arrow; - for stdin");
+  verb->add_option("--counts", flags->counts,
+                   "Instead of PRED: a table of counts made elsewhere, columns level, score, positives, rows and "
+                   "uncertainty (lower edge of the level)")
+      ->type_name("FILE");
+  verb->add_option("--edges", flags->edges, "With --counts: the uncertainty edges, such as 0.1,0.3")
+      ->type_name("E,E,...");
+  verb->add_option("--max-memory", flags->max_memory,
+                   "Files that need more are gone through in batches [half of the machine's memory]")
+      ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
   verb->add_option("--method", flags->method, "st, hr, gmt, mist, ew-dpmt, vw-dpmt or exact")
       ->type_name("METHOD")

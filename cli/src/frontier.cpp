@@ -17,7 +17,7 @@ namespace limen::cli {
 namespace {
 
 struct Flags {
-  std::string input;
+  std::vector<std::string> inputs;
   std::string output;
   std::string exact;
   BinningFlags binning;
@@ -54,7 +54,7 @@ int report(const Flags& flags, const FitOptions& options, const std::vector<Rati
   const Grid st_grid = make_holdout_grid(samples, any_precision, st_options);
   const Counts total = total_counts(grid);
   if (total.positives == 0 || total.positives == total.rows) {
-    throw InvalidInput(shown(flags.input) + ": only one class; both are needed");
+    throw InvalidInput(shown(flags.inputs) + ": only one class; both are needed");
   }
   const Frontier hull = pareto_frontier(hull_chain(grid), total);
   const Frontier st = pareto_frontier(score_chain(st_grid), total);
@@ -107,7 +107,7 @@ int report(const Flags& flags, const FitOptions& options, const std::vector<Rati
                     found ? ratio_text(exact_recall(best[at])) : "infeasible",
                     found ? gain_text(exact_recall(best[at]), st_recall) : "-"});
   }
-  fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.input),
+  fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.inputs),
              hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", hull.size()),
              plural_text(static_cast<double>(grid.num_levels()), "level"),
              plural_text(static_cast<double>(st.size()), "single threshold"), table_text(rows));
@@ -121,8 +121,8 @@ int run(const Flags& flags) {
   if (!options.bins) options.bins = BinCount::all();
   std::vector<Rational> exact_bounds;
   if (!flags.exact.empty()) exact_bounds = parse_bounds(flags.exact, "--exact");
-  const auto output = open_output(flags.output, flags.input);
-  const table::Predictions predictions = read_table(flags.input, flags.table);
+  const auto output = open_output(flags.output, flags.inputs);
+  const table::Predictions predictions = read_table(flags.inputs, flags.table);
 
   tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic
                                                  : std::min(options.num_threads, tbb::info::default_concurrency()));
@@ -134,7 +134,9 @@ int run(const Flags& flags) {
 void add_frontier(CLI::App& program, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = program.add_subcommand("frontier", "The whole precision-recall frontier, 2-D and single threshold");
-  verb->add_option("PRED", flags->input, "Predictions with label: a CSV or TSV file, - for stdin")->required();
+  verb->add_option("PRED", flags->inputs,
+                   "Predictions with label, one or more files: CSV, TSV, Parquet or Arrow; - for stdin")
+      ->required();
   verb->add_option("-o,--output", flags->output, "Write all points here (CSV), - for stdout");
   verb->add_option("--exact", flags->exact, "Precision bounds at which to add the exact optimum, such as 0.7,0.8");
   add_binning_flags(*verb, flags->binning, "all");

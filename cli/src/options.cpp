@@ -95,36 +95,59 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
         ->group("Table")
         ->each([&columns](const std::string&) { columns.weight_required = true; });
   }
-  verb.add_option("--format", flags.format, "csv or tsv; default: by the file's extension")
+  verb.add_option("--format", flags.format, "csv, tsv, parquet or arrow; default: by the file's extension")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv"}).description(""))
+      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""))
       ->group("Table");
   verb.add_flag("--drop-missing", flags.read.drop_missing, "Leave out rows with missing or impossible values")
       ->group("Table");
 }
 
-table::ReadOptions read_options(const std::string& path, const TableFlags& flags) {
+std::optional<table::Format> parse_format(const std::string& text) {
+  if (text == "csv") return table::Format::kCsv;
+  if (text == "tsv") return table::Format::kTsv;
+  if (text == "parquet") return table::Format::kParquet;
+  if (text == "arrow") return table::Format::kArrow;
+  return std::nullopt;
+}
+
+std::uint64_t parse_bytes(const std::string& text, const std::string& flag) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const std::uint64_t factor = unit.empty()   ? 1
+                               : unit == "KB" ? 1'000
+                               : unit == "MB" ? 1'000'000
+                               : unit == "GB" ? 1'000'000'000
+                                              : 0;
+  if (error != std::errc() || factor == 0 || value > UINT64_MAX / factor) {
+    throw InvalidInput(fmt::format("{}: \"{}\" is not a size such as 500MB or 2GB", flag, text));
+  }
+  return value * factor;
+}
+
+table::ReadOptions read_options(const std::string& name, const TableFlags& flags) {
   table::ReadOptions options = flags.read;
-  if (flags.format == "csv") options.format = table::Format::kCsv;
-  if (flags.format == "tsv") options.format = table::Format::kTsv;
+  options.format = parse_format(flags.format);
   if (isatty(STDERR_FILENO) != 0) {
-    auto line = std::make_shared<ProgressLine>(path);
+    auto line = std::make_shared<ProgressLine>(name);
     options.progress = [line](std::uint64_t done, std::uint64_t all) { line->update(done, all); };
   }
   return options;
 }
 
-table::Predictions read_table(const std::string& path, const TableFlags& flags) {
+table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags) {
+  const std::string name = shown(paths);
   try {
-    table::Predictions predictions = table::read_predictions(path, read_options(path, flags));
+    table::Predictions predictions = table::read_predictions(paths, read_options(name, flags));
     if (predictions.rows_dropped > 0) {
-      fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(path),
+      fmt::print(stderr, "{}: left out {} with missing or impossible values\n", name,
                  plural_text(static_cast<double>(predictions.rows_dropped), "row"));
     }
     try {
       validate(predictions.samples());
     } catch (const InvalidInput& error) {
-      throw InvalidInput(shown(path) + ": " + without_prefix(error.what(), "samples"));
+      throw InvalidInput(name + ": " + without_prefix(error.what(), "samples"));
     }
     return predictions;
   } catch (const IoError& error) {
@@ -216,16 +239,23 @@ void check_stdin_once(const std::vector<std::string>& paths) {
 
 std::string shown(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
+std::string shown(const std::vector<std::string>& paths) {
+  if (paths.size() <= 1) return paths.empty() ? "" : shown(paths[0]);
+  return fmt::format("{} and {} more", shown(paths[0]), paths.size() - 1);
+}
+
 Json count_json(double value) {
   if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
   return value;
 }
 
-std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::string& input) {
+std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty()) return nullptr;
-  std::error_code none;  // paths that do not exist are not the same
-  if (path != "-" && std::filesystem::equivalent(path, input, none)) {
-    throw InvalidInput(path + ": is the input; choose another output");
+  for (const std::string& input : inputs) {
+    std::error_code none;  // paths that do not exist are not the same
+    if (path != "-" && std::filesystem::equivalent(path, input, none)) {
+      throw InvalidInput(path + ": is the input; choose another output");
+    }
   }
   try {
     return std::make_unique<table::OutputFile>(path);

@@ -27,10 +27,16 @@ struct TableFlags {
 void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 
 /// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
-[[nodiscard]] table::Predictions read_table(const std::string& path, const TableFlags& flags);
+[[nodiscard]] table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags);
 
 /// The table flags' read options with the progress display.
-[[nodiscard]] table::ReadOptions read_options(const std::string& path, const TableFlags& flags);
+[[nodiscard]] table::ReadOptions read_options(const std::string& name, const TableFlags& flags);
+
+/// "csv", "tsv", "parquet", "arrow"; unset for an empty text.
+[[nodiscard]] std::optional<table::Format> parse_format(const std::string& text);
+
+/// "500MB", "2GB", "100000" as bytes; the flag is named in errors.
+[[nodiscard]] std::uint64_t parse_bytes(const std::string& text, const std::string& flag);
 
 /// Flags of the objective; exactly one objective must be given.
 struct ObjectiveFlags {
@@ -58,8 +64,9 @@ void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& d
 /// Throws InvalidInput when stdin is asked for more than once.
 void check_stdin_once(const std::vector<std::string>& paths);
 
-/// A path as messages show it: "<stdin>" for "-".
+/// A path as messages show it: "<stdin>" for "-", "a.csv and 3 more" for several.
 [[nodiscard]] std::string shown(const std::string& path);
+[[nodiscard]] std::string shown(const std::vector<std::string>& paths);
 
 /// Tables by level stop here.
 inline constexpr std::size_t kMostLevelsShown = 20;
@@ -68,8 +75,9 @@ inline constexpr std::size_t kMostLevelsShown = 20;
 [[nodiscard]] Json count_json(double value);
 
 /// Opens an output before the work is done, so that a path that cannot be written is refused at once. Null for no path.
-/// Refuses to write over `input`.
-[[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::string& input);
+/// Refuses to write over one of the inputs.
+[[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path,
+                                                             const std::vector<std::string>& inputs);
 
 /// Reads a boundary file; errors name the path.
 [[nodiscard]] Boundary read_boundary(const std::string& path);

@@ -142,6 +142,20 @@ FitResult fit_boundary(const Samples& samples, const Objective& objective, const
   });
 }
 
+FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
+  validate(objective);
+  validate(grid);
+  check_classes(grid, grid.unit != 1);
+  FitResult result = pack(static_cast<std::size_t>(total_counts(grid).rows), std::nullopt, grid,
+                          solve(options.method, grid, objective), objective, options);
+  if (result.boundary) {
+    std::size_t most_bins = 0;
+    for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());
+    result.boundary->bins = static_cast<std::int64_t>(most_bins);
+  }
+  return result;
+}
+
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   validate(options);
   validate(objective);

@@ -43,6 +43,34 @@ Grid make_grid(const std::vector<std::vector<std::int64_t>>& positives,
   return grid;
 }
 
+Grid add_counts(const Grid& a, const Grid& b) {
+  if (a.edges != b.edges || a.num_levels() != b.num_levels()) throw InvalidInput("add_counts: the edges differ");
+  if (a.unit != b.unit) throw InvalidInput("add_counts: the units differ");
+  Grid sum;
+  sum.edges = a.edges;
+  sum.unit = a.unit;
+  sum.positives_low = a.positives_low + b.positives_low;
+  sum.negatives_low = a.negatives_low + b.negatives_low;
+  sum.rows_low = a.rows_low + b.rows_low;
+  for (std::size_t level = 0; level < a.num_levels(); ++level) {
+    std::vector<Bin>& bins = sum.levels.emplace_back();
+    auto left = a.levels[level].begin();
+    auto right = b.levels[level].begin();
+    const auto left_end = a.levels[level].end();
+    const auto right_end = b.levels[level].end();
+    while (left != left_end || right != right_end) {
+      const bool from_left = right == right_end || (left != left_end && left->threshold >= right->threshold);
+      const bool from_right = left == left_end || (right != right_end && right->threshold >= left->threshold);
+      Bin bin = from_left ? *left : *right;
+      if (from_left && from_right) bin.counts += right->counts;
+      if (from_left) ++left;
+      if (from_right) ++right;
+      bins.push_back(bin);
+    }
+  }
+  return sum;
+}
+
 Counts total_counts(std::span<const Bin> level) {
   Counts total;
   for (const Bin& bin : level) total += bin.counts;

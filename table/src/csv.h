@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "csv_rows.h"
+#include "csv_blocks.h"
+#include "input.h"
 #include "limen/table/predictions.h"
+#include "row_source.h"
 
 namespace limen::table::detail {
 
-/// read_predictions for text with the given separator.
-[[nodiscard]] Predictions read_csv(const std::string& path, char separator, const ReadOptions& options,
-                                   const CsvLimits& limits = {});
+/// The rows of a CSV or TSV file, its blocks parsed on all cores.
+[[nodiscard]] std::unique_ptr<RowSource> open_csv(const Input& input, const ReadOptions& options,
+                                                  const CsvLimits& limits = {});
 
-/// append_decisions for text with the given separator.
-AppendResult append_csv(const std::string& input, const std::string& output, char separator, const ReadOptions& options,
+/// estimate_rows for one file.
+[[nodiscard]] std::optional<std::uint64_t> estimate_csv_rows(const Input& input, const ReadOptions& options);
+
+/// append_decisions for files of one separator, byte for byte.
+AppendResult append_csv(const std::vector<Input>& inputs, const std::string& output, const ReadOptions& options,
                         const std::function<void(const DecisionBatch&)>& decide, const CsvLimits& limits = {});
 
 }  // namespace limen::table::detail

@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "gzip.h"
+
 namespace limen::table::detail {
 
-/// The bytes of a file, in order; path "-" is stdin. Every failure throws IoError that names the path and the reason.
+/// The bytes of a file, in order, unpacked when they start like gzip; path "-" is stdin. Every failure throws IoError
+/// that names the path and the reason.
 class InputFile {
  public:
   explicit InputFile(const std::string& path);
@@ -22,15 +26,21 @@ class InputFile {
 
   /// The path as messages show it.
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Length in bytes, 0 when not known.
+  /// Length in bytes of the file itself, 0 when not known.
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Bytes of the file itself that have been read.
+  [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
+  std::size_t read_packed(std::span<char> buffer);
   [[noreturn]] void fail(int error) const;
 
   std::string name_;
   std::uint64_t size_ = 0;
+  std::uint64_t bytes_read_ = 0;
   int descriptor_;
+  std::string start_;  // read in order to tell gzip, not handed over yet
+  std::unique_ptr<GzipReader> gzip_;
 };
 
 }  // namespace limen::table::detail

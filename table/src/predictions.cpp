@@ -2,32 +2,178 @@
 #include "limen/table/predictions.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <type_traits>
 
+#include "arrow_tables.h"
 #include "csv.h"
+#include "fields.h"
+#include "input.h"
+#include "limen/error.h"
+#include "row_source.h"
 
 namespace limen::table {
 namespace {
 
-Format format_of(const std::string& path, const ReadOptions& options) {
-  if (options.format) return *options.format;
-  std::string extension = std::filesystem::path(path).extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-  return extension == ".tsv" ? Format::kTsv : Format::kCsv;
+using detail::Input;
+using detail::RowSource;
+
+constexpr std::size_t kBatchRows = 1'000'000;
+constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
+
+std::unique_ptr<RowSource> open_rows(const Input& input, const ReadOptions& options) {
+  return detail::is_text(input.format) ? detail::open_csv(input, options) : detail::open_arrow(input, options);
 }
 
-char separator_of(Format format) { return format == Format::kTsv ? '\t' : ','; }
+// The rows of several files, one after the other.
+class RowStream {
+ public:
+  RowStream(const std::vector<std::string>& paths, const ReadOptions& options)
+      : inputs_(detail::resolve_inputs(paths, options.format)), weight_name_(options.columns.weight) {
+    ReadOptions quiet = options;
+    quiet.progress = nullptr;
+    progress_.emplace(inputs_, options);
+    if (inputs_.size() > 1) find_precision(quiet);
+  }
+
+  // The next rows, at least `rows` unless the files end; unset after the last ones. Refuses files without any rows.
+  std::optional<Predictions> next(std::size_t rows) {
+    std::optional<Predictions> batch = empty_;
+    while (next_input_ < inputs_.size() || source_) {
+      if (!source_) open_next();
+      if (!batch) batch = source_->empty();
+      const std::size_t rows_so_far = batch->label.size();
+      const bool has_more = source_->read(*batch, rows == kAllRows ? rows : rows - rows_so_far);
+      if (!has_more) source_.reset();
+      if (batch->label.size() >= rows) break;
+    }
+    if (!batch) return std::nullopt;
+    rows_kept_ += batch->label.size();
+    rows_dropped_ += batch->rows_dropped;
+    if (batch->label.empty()) {
+      if (next_input_ == inputs_.size() && !source_) detail::require_rows(inputs_, rows_kept_, rows_dropped_);
+      if (batch->rows_dropped == 0) return std::nullopt;
+    }
+    return batch;
+  }
+
+ private:
+  // Single precision only when all files have it. Stdin, which cannot be read twice, counts as double.
+  void find_precision(const ReadOptions& options) {
+    bool score_is_single = true;
+    bool uncertainty_is_single = true;
+    for (const Input& input : inputs_) {
+      const Predictions rows = is_stdin(input) ? Predictions{} : open_rows(input, options)->empty();
+      score_is_single = score_is_single && rows.score.is_single();
+      uncertainty_is_single = uncertainty_is_single && rows.uncertainty.is_single();
+      if (!score_is_single && !uncertainty_is_single) break;
+    }
+    empty_.emplace();
+    if (score_is_single) empty_->score = std::vector<float>();
+    if (uncertainty_is_single) empty_->uncertainty = std::vector<float>();
+  }
+
+  void open_next() {
+    const Input& input = inputs_[next_input_++];
+    source_ = open_rows(input, progress_->options_for(input));
+    if (!has_weight_) has_weight_ = source_->has_weight();
+    if (*has_weight_ == source_->has_weight()) return;
+    throw InvalidInput(input.name + (*has_weight_ ? ": has no column " : ": has a column ") +
+                       detail::quoted(weight_name_) + ", unlike " + inputs_.front().name);
+  }
+
+  std::vector<Input> inputs_;
+  std::string weight_name_;
+  std::optional<detail::FileProgress> progress_;
+  std::optional<Predictions> empty_;  // unset: that of the only source
+  std::size_t next_input_ = 0;
+  std::unique_ptr<RowSource> source_;
+  std::optional<bool> has_weight_;
+  std::size_t rows_kept_ = 0;
+  std::size_t rows_dropped_ = 0;
+};
 
 }  // namespace
 
+std::size_t RealColumn::size() const {
+  return std::visit([](const auto& values) { return values.size(); }, values_);
+}
+
+RealSpan RealColumn::span() const {
+  return std::visit([](const auto& values) { return RealSpan(std::span(values)); }, values_);
+}
+
+void RealColumn::reserve(std::size_t rows) {
+  std::visit([rows](auto& values) { values.reserve(rows); }, values_);
+}
+
+void RealColumn::append(RealSpan more) {
+  more.visit([this](auto span) {
+    using Value = std::remove_cv_t<typename decltype(span)::element_type>;
+    if (std::vector<Value>* values = std::get_if<std::vector<Value>>(&values_)) {
+      values->insert(values->end(), span.begin(), span.end());
+      return;
+    }
+    if (is_single()) {
+      const auto& values = std::get<std::vector<float>>(values_);
+      values_ = std::vector<double>(values.begin(), values.end());
+    }
+    auto& values = std::get<std::vector<double>>(values_);
+    values.insert(values.end(), span.begin(), span.end());
+  });
+}
+
+Predictions read_predictions(const std::vector<std::string>& paths, const ReadOptions& options) {
+  return RowStream(paths, options).next(kAllRows).value();
+}
+
 Predictions read_predictions(const std::string& path, const ReadOptions& options) {
-  return detail::read_csv(path, separator_of(format_of(path, options)), options);
+  return read_predictions(std::vector{path}, options);
+}
+
+void for_each_batch(const std::vector<std::string>& paths, const ReadOptions& options,
+                    const std::function<void(const Predictions&)>& visit) {
+  RowStream stream(paths, options);
+  // A future of std::async waits in its destructor: no thread is left behind when `visit` throws.
+  const auto read_ahead = [&stream] {
+    return std::async(std::launch::async, [&stream] { return stream.next(kBatchRows); });
+  };
+  std::future<std::optional<Predictions>> ahead = read_ahead();
+  while (const std::optional<Predictions> batch = ahead.get()) {
+    ahead = read_ahead();
+    visit(*batch);
+  }
+}
+
+std::optional<std::uint64_t> estimate_rows(const std::vector<std::string>& paths, const ReadOptions& options) {
+  std::uint64_t rows = 0;
+  for (const Input& input : detail::resolve_inputs(paths, options.format)) {
+    if (is_stdin(input)) return std::nullopt;
+    const auto count =
+        detail::is_text(input.format) ? detail::estimate_csv_rows(input, options) : detail::estimate_arrow_rows(input);
+    if (!count) return std::nullopt;
+    rows += *count;
+  }
+  return rows;
+}
+
+AppendResult append_decisions(const std::vector<std::string>& inputs, const std::string& output,
+                              const AppendOptions& options, const std::function<void(const DecisionBatch&)>& decide) {
+  const std::vector<Input> files = detail::resolve_inputs(inputs, options.read.format);
+  const std::optional<Format> by_extension = output == "-" ? std::nullopt : detail::format_of_extension(output);
+  const Format format = options.output_format.value_or(by_extension.value_or(files.front().format));
+  const bool is_copy = detail::is_text(format) &&
+                       std::ranges::all_of(files, [format](const Input& file) { return file.format == format; });
+  return is_copy ? detail::append_csv(files, output, options.read, decide)
+                 : detail::append_arrow(files, output, format, options.read, decide);
 }
 
 AppendResult append_decisions(const std::string& input, const std::string& output, const ReadOptions& options,
                               const std::function<void(const DecisionBatch&)>& decide) {
-  return detail::append_csv(input, output, separator_of(format_of(input, options)), options, decide);
+  return append_decisions(std::vector{input}, output, {.read = options}, decide);
 }
 
 }  // namespace limen::table

@@ -169,3 +169,42 @@ TEST(MakeGrid, RefusesCountsWhoseSumOverflows) {
 
 }  // namespace
 }  // namespace limen
+
+namespace limen {
+namespace {
+
+Grid grid_of(std::vector<std::vector<Bin>> levels) {
+  Grid grid;
+  grid.levels = std::move(levels);
+  for (std::size_t level = 1; level < grid.levels.size(); ++level) grid.edges.push_back(static_cast<double>(level));
+  const Counts total = total_counts(grid);
+  grid.positives_low = total.positives;
+  grid.negatives_low = total.rows - total.positives;
+  grid.rows_low = total.rows;
+  return grid;
+}
+
+TEST(AddCounts, AddsEqualScoresAndKeepsTheOthersInOrder) {
+  const Grid a = grid_of({{{0.9, {2, 1}}, {0.5, {3, 0}}}, {}});
+  const Grid b = grid_of({{{0.9, {1, 1}}, {0.7, {4, 2}}, {0.1, {1, 0}}}, {{0.3, {1, 1}}}});
+  const Grid sum = add_counts(a, b);
+  ASSERT_EQ(sum.levels[0].size(), 4U);
+  EXPECT_EQ(sum.levels[0][0].counts, (Counts{3, 2}));
+  EXPECT_EQ(sum.levels[0][1].threshold, 0.7);
+  EXPECT_EQ(sum.levels[0][2].counts, (Counts{3, 0}));
+  EXPECT_EQ(sum.levels[0][3].threshold, 0.1);
+  EXPECT_EQ(sum.levels[1].size(), 1U);
+  EXPECT_EQ(total_counts(sum), total_counts(a) + total_counts(b));
+  EXPECT_EQ(sum.rows_low, 12);
+  EXPECT_NO_THROW(validate(sum));
+}
+
+TEST(AddCounts, RefusesOtherEdges) {
+  Grid a = grid_of({{{0.9, {2, 1}}}, {}});
+  Grid b = a;
+  b.edges[0] = 7;
+  EXPECT_THROW((void)add_counts(a, b), InvalidInput);
+}
+
+}  // namespace
+}  // namespace limen

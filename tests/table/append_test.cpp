@@ -163,7 +163,8 @@ TEST_F(AppendDecisions, DoesNotDependOnChunkAndBatchSizes) {
     }
     const detail::CsvLimits limits = {
         .chunk_bytes = 1 + below(80), .batch_rows = 1 + below(10), .batch_bytes = 1 + below(200)};
-    detail::append_csv(folder_.write("in.csv", text), folder_.path("out"), ',', {}, decide_by_sign, limits);
+    const detail::Input input = {.path = folder_.write("in.csv", text), .name = "in.csv", .format = Format::kCsv};
+    detail::append_csv({input}, folder_.path("out"), {}, decide_by_sign, limits);
     ASSERT_EQ(folder_.read("out"), expected) << "seed " << seed;
   }
 }

@@ -173,11 +173,12 @@ TEST_F(CsvRowsTest, RefusesWhatIsNotATable) {
 
 TEST_F(CsvRowsTest, NamesTheFormatOfABinaryFile) {
   using namespace std::string_literals;
-  EXPECT_EQ(refusal("PAR1\x15\x04\0\0"s), "t.csv: looks like a Parquet file, not text (export it as CSV)");
-  EXPECT_EQ(refusal("ARROW1\0\0\xff\xff"s), "t.csv: looks like an Arrow IPC file, not text (export it as CSV)");
-  EXPECT_EQ(refusal("FEA1\0"s), "t.csv: looks like a Feather file, not text (export it as CSV)");
-  EXPECT_EQ(refusal("\x1f\x8b\x08\0"s),
-            "t.csv: looks like a gzip file, not text (unpack it, or pipe it in through gzip -dc)");
+  EXPECT_EQ(refusal("PAR1\x15\x04\0\0"s),
+            "t.csv: looks like a Parquet file, not text (name it .parquet, or give --format parquet)");
+  EXPECT_EQ(refusal("ARROW1\0\0\xff\xff"s),
+            "t.csv: looks like an Arrow IPC file, not text (name it .arrow, or give --format arrow)");
+  EXPECT_EQ(refusal("FEA1\0"s),
+            "t.csv: looks like a Feather file of version 1, not text (write it again as Parquet or CSV)");
   EXPECT_EQ(refusal("\x28\xb5\x2f\xfd\0"s),
             "t.csv: looks like a zstd file, not text (unpack it, or pipe it in through zstd -dc)");
   EXPECT_EQ(refusal("PK\x03\x04\0"s),

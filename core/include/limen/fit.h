@@ -55,6 +55,10 @@ struct FitResult {
 [[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
                                      const FitOptions& options = {});
 
+/// The same on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
+/// options are not used.
+[[nodiscard]] FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options = {});
+
 /// The same on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
 /// score, equi-weight levels, no weights, and not the goals kRecall and kFBeta; anything else is refused. About four
 /// passes over the batches. If infeasible, best_attainable is a precision that is attained, not always the best.

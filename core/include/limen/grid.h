@@ -66,6 +66,11 @@ struct Grid {
 [[nodiscard]] Grid make_grid(const std::vector<std::vector<std::int64_t>>& positives,
                              const std::vector<std::vector<std::int64_t>>& rows);
 
+/// The counts of two parts of the rows together, bin by bin: what a distributed count adds up. Both grids must have the
+/// same edges and unit; a score that only one of them has keeps its own bin. Associative and commutative.
+/// Throws InvalidInput.
+[[nodiscard]] Grid add_counts(const Grid& a, const Grid& b);
+
 /// Sum over all bins.
 [[nodiscard]] Counts total_counts(const Grid& grid);
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""`limen fit` on Parquet files beside a bare read of the same columns with pyarrow, in one run. Prints Markdown."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+COLUMNS = ["score", "uncertainty", "label"]
+MILLIONS = [1, 2, 4, 8, 16, 32, 40]
+READ = "import sys, pyarrow.parquet as p; p.read_table(sys.argv[1], columns=['score', 'uncertainty', 'label'])"
+
+
+def write_file(path, rows):
+    """Rows like those of large_samples.h, a million a row group."""
+    random = np.random.default_rng(1)
+    schema = pa.schema([("id", pa.int64()), ("score", pa.float32()), ("uncertainty", pa.float32()), ("label", pa.bool_())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for begin in range(0, rows, 1_000_000):
+            size = min(1_000_000, rows - begin)
+            uncertainty = random.random(size, dtype=np.float32)
+            score = random.random(size, dtype=np.float32) ** 4
+            label = random.random(size) < score ** (1 + uncertainty)
+            writer.write_table(pa.table([np.arange(begin, begin + size), score, uncertainty, label], schema=schema))
+
+
+def measure(command):
+    """(shortest wall seconds of three runs, peak resident megabytes) of a command, after one run that warms the cache."""
+    best, peak = float("inf"), 0
+    for run in range(4):
+        start = time.perf_counter()
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        if status != 0:
+            sys.exit(f"{command} failed")
+        if run > 0:
+            best = min(best, time.perf_counter() - start)
+        peak = max(peak, usage.ru_maxrss / 1024)
+    return best, peak
+
+
+def main():
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    fit = [program, "fit", "--precision", "0.9", "--levels", "11", "--json"]
+    python_start, _ = measure([sys.executable, "-c", "import pyarrow.parquet"])
+    print("| million rows | limen fit (s) | peak MB | pyarrow read (s) | fit / read | fit, 200 MB limit (s) | peak MB |")
+    print("|---|---|---|---|---|---|---|")
+    for millions in MILLIONS:
+        path = folder / f"rows_{millions}m.parquet"
+        if not path.exists():
+            write_file(path, millions * 1_000_000)
+        fit_seconds, fit_peak = measure(fit + [str(path)])
+        read_seconds, _ = measure([sys.executable, "-c", READ, str(path)])
+        read_seconds -= python_start
+        streamed_seconds, streamed_peak = measure(fit + [str(path), "--max-memory", "200MB"])
+        print(f"| {millions} | {fit_seconds:.2f} | {fit_peak:.0f} | {read_seconds:.2f} | {fit_seconds / read_seconds:.2f} | "
+              f"{streamed_seconds:.2f} | {streamed_peak:.0f} |", flush=True)
+    print(f"\nThe read leaves out the {python_start:.2f} s that Python needs to start and import pyarrow.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <arrow/array.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "columns.h"
+#include "limen/table/predictions.h"
+
+namespace limen::table::detail {
+
+/// Codes of a label column beside 0 and 1.
+inline constexpr std::uint8_t kMissingLabel = 2;
+inline constexpr std::uint8_t kBadLabelValue = 3;
+
+/// Refuses a column whose type has no plain meaning as a number, or as a label.
+void check_number_type(const ColumnNames& names, const Column& column, const arrow::DataType& type);
+void check_label_type(const ColumnNames& names, const Column& column, const arrow::DataType& type);
+
+/// Appends the values of a column whose type was checked, NaN for null. Integers and decimals are rounded to double.
+void append_numbers(const arrow::Array& array, std::vector<double>& values);
+/// float32 into a single-precision column, any number into a double-precision one.
+void append_numbers(const arrow::Array& array, RealColumn& column);
+/// Appends 0, 1 or one of the codes above.
+void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels);
+
+/// No rows, in the precision of the type.
+[[nodiscard]] RealColumn empty_column(const arrow::DataType& type);
+
+/// Whether all values from `begin` on are finite.
+[[nodiscard]] bool all_finite(const RealColumn& column, std::size_t begin);
+[[nodiscard]] bool all_finite(const std::vector<double>& values, std::size_t begin);
+
+/// What is wrong with a value that is null or, as a number, not finite; with the hint at drop_missing.
+[[nodiscard]] std::string bad_value(const arrow::Array& array, std::int64_t row);
+/// A value as a message shows it, between quotes.
+[[nodiscard]] std::string shown_value(const arrow::Array& array, std::int64_t row);
+
+}  // namespace limen::table::detail

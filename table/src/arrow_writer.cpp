@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "arrow_writer.h"
+
+#include <arrow/array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/util/compression.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/properties.h>
+
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fields.h"
+#include "input.h"
+#include "limen/error.h"
+#include "limen/table/output_file.h"
+
+namespace limen::table::detail {
+namespace {
+
+constexpr std::int64_t kRowGroupRows = 1 << 20;
+
+// An OutputFile for Arrow. The file's exception is kept for the caller: Arrow's code is not made for exceptions.
+class OutputStream final : public arrow::io::OutputStream {
+ public:
+  explicit OutputStream(const std::string& path) : file_(path) {}
+
+  arrow::Status Write(const void* data, std::int64_t bytes) override {
+    try {
+      file_.write({static_cast<const char*>(data), static_cast<std::size_t>(bytes)});
+      position_ += bytes;
+      return arrow::Status::OK();
+    } catch (...) {
+      error_ = std::current_exception();
+      return arrow::Status::IOError("cannot be written");
+    }
+  }
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  [[nodiscard]] bool closed() const override { return closed_; }
+  [[nodiscard]] arrow::Result<std::int64_t> Tell() const override { return position_; }
+
+  void commit() { file_.commit(); }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  OutputFile file_;
+  std::int64_t position_ = 0;
+  bool closed_ = false;
+  std::exception_ptr error_;
+};
+
+class FileWriter : public ArrowWriter {
+ public:
+  explicit FileWriter(const std::string& path)
+      : name_(shown_path(path, "<stdout>")), stream_(std::make_shared<OutputStream>(path)) {}
+
+ protected:
+  void check(const arrow::Status& status) const {
+    stream_->rethrow();
+    if (!status.ok()) throw InvalidInput(name_ + ": cannot be written: " + first_line(status.message()));
+  }
+  template <typename Value>
+  Value checked(arrow::Result<Value> result) const {
+    check(result.status());
+    return std::move(result).ValueUnsafe();
+  }
+  static std::string first_line(std::string_view text) { return escaped(text.substr(0, text.find('\n')), 200); }
+
+  std::string name_;
+  std::shared_ptr<OutputStream> stream_;
+};
+
+// Dictionaries may change from batch to batch, which neither the Arrow file format nor text can express.
+std::shared_ptr<arrow::Array> decoded(const std::shared_ptr<arrow::Array>& array, arrow::Status& status) {
+  if (array->type_id() != arrow::Type::DICTIONARY) return array;
+  auto plain = arrow::compute::Cast(*array, static_cast<const arrow::DictionaryType&>(*array->type()).value_type());
+  status &= plain.status();
+  return plain.ok() ? *plain : array;
+}
+
+class ParquetWriter final : public FileWriter {
+ public:
+  ParquetWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) : FileWriter(path) {
+    parquet::WriterProperties::Builder properties;
+    properties.max_row_group_length(kRowGroupRows)->enable_page_checksum();
+    for (const auto codec : {arrow::Compression::ZSTD, arrow::Compression::SNAPPY}) {
+      if (!arrow::util::Codec::IsAvailable(codec)) continue;
+      properties.compression(codec);
+      break;
+    }
+    // The schema is stored too, so that types that Parquet does not know come back.
+    const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+    writer_ = checked(parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream_,
+                                                       properties.build(), arrow_properties));
+  }
+  void write(const arrow::RecordBatch& batch) override { check(writer_->WriteRecordBatch(batch)); }
+  void commit() override {
+    check(writer_->Close());
+    stream_->commit();
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileWriter> writer_;
+};
+
+class IpcWriter final : public FileWriter {
+ public:
+  IpcWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) : FileWriter(path) {
+    arrow::FieldVector fields = schema->fields();
+    for (std::shared_ptr<arrow::Field>& field : fields) {
+      if (field->type()->id() != arrow::Type::DICTIONARY) continue;
+      field = field->WithType(static_cast<const arrow::DictionaryType&>(*field->type()).value_type());
+    }
+    schema_ = arrow::schema(fields, schema->metadata());
+    writer_ = checked(arrow::ipc::MakeFileWriter(stream_, schema_));
+  }
+  void write(const arrow::RecordBatch& batch) override {
+    arrow::Status status;
+    arrow::ArrayVector columns = batch.columns();
+    for (std::shared_ptr<arrow::Array>& column : columns) column = decoded(column, status);
+    check(status);
+    check(writer_->WriteRecordBatch(*arrow::RecordBatch::Make(schema_, batch.num_rows(), columns)));
+  }
+  void commit() override {
+    check(writer_->Close());
+    stream_->commit();
+  }
+
+ private:
+  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+};
+
+// RFC 4180, quoted only where needed; a null is nothing, an empty string is "".
+class CsvWriter final : public FileWriter {
+ public:
+  CsvWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema, char separator)
+      : FileWriter(path), separator_(separator) {
+    for (int column = 0; column < schema->num_fields(); ++column) {
+      if (column > 0) text_ += separator_;
+      add_field(schema->field(column)->name());
+    }
+    text_ += '\n';
+  }
+
+  void write(const arrow::RecordBatch& batch) override {
+    std::vector<std::shared_ptr<arrow::StringArray>> columns;
+    for (int column = 0; column < batch.num_columns(); ++column) columns.push_back(as_text(batch, column));
+    for (std::int64_t row = 0; row < batch.num_rows(); ++row) {
+      for (std::size_t column = 0; column < columns.size(); ++column) {
+        if (column > 0) text_ += separator_;
+        if (!columns[column]->IsNull(row)) add_field(columns[column]->GetView(row));
+      }
+      text_ += '\n';
+      if (text_.size() > kTextBytes) flush();
+    }
+  }
+  void commit() override {
+    flush();
+    stream_->commit();
+  }
+
+ private:
+  static constexpr std::size_t kTextBytes = std::size_t{1} << 18;
+
+  std::shared_ptr<arrow::StringArray> as_text(const arrow::RecordBatch& batch, int column) const {
+    arrow::Status status;
+    const std::shared_ptr<arrow::Array> plain = decoded(batch.column(column), status);
+    const auto text = arrow::compute::Cast(*plain, arrow::utf8());
+    if (!text.ok()) {
+      throw InvalidInput(name_ + ": column " + quoted(batch.column_name(column)) + " has type " +
+                         escaped(plain->type()->ToString(), 60) + ", which text cannot hold (write Parquet)");
+    }
+    return std::static_pointer_cast<arrow::StringArray>(*text);
+  }
+
+  void add_field(std::string_view value) {
+    const bool is_plain = !value.empty() && value.find_first_of("\"\r\n") == std::string_view::npos &&
+                          value.find(separator_) == std::string_view::npos;
+    if (is_plain) {
+      text_ += value;
+      return;
+    }
+    text_ += '"';
+    for (const char c : value) text_.append(c == '"' ? 2 : 1, c);
+    text_ += '"';
+  }
+
+  void flush() {
+    check(stream_->Write(text_.data(), static_cast<std::int64_t>(text_.size())));
+    text_.clear();
+  }
+
+  char separator_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::unique_ptr<ArrowWriter> open_writer(const std::string& path, Format format,
+                                         const std::shared_ptr<arrow::Schema>& schema) {
+  if (format == Format::kParquet) return std::make_unique<ParquetWriter>(path, schema);
+  if (format == Format::kArrow) return std::make_unique<IpcWriter>(path, schema);
+  return std::make_unique<CsvWriter>(path, schema, separator_of(format));
+}
+
+}  // namespace limen::table::detail

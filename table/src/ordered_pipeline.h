@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace limen::table::detail {
+
+/// Runs `work` on all cores over the items that `produce` gives until it gives null, and `consume` over the same items
+/// in the same order. `produce` and `consume` each run one call at a time, on any thread. At most twice as many items
+/// as there are threads exist at a time.
+///
+/// The first exception in the order of the items is thrown to the caller, from whichever function it comes: what was
+/// produced before a failing produce() is consumed first.
+template <typename Item, typename Produce, typename Work, typename Consume>
+void run_ordered(Produce&& produce, Work&& work, Consume&& consume) {
+  struct Slot {
+    std::unique_ptr<Item> item;
+    std::exception_ptr error;
+  };
+  using SlotPointer = std::shared_ptr<Slot>;
+  bool ended = false;
+  const auto first = [&](tbb::flow_control& control) -> SlotPointer {
+    auto slot = std::make_shared<Slot>();
+    try {
+      if (!ended) slot->item = produce();
+    } catch (...) {
+      slot->error = std::current_exception();
+    }
+    ended = slot->item == nullptr;
+    if (ended && !slot->error) {
+      control.stop();
+      return nullptr;
+    }
+    return slot;
+  };
+  const auto second = [&](SlotPointer slot) {
+    if (slot->error) return slot;
+    try {
+      work(*slot->item);
+    } catch (...) {
+      slot->error = std::current_exception();
+    }
+    return slot;
+  };
+  const auto third = [&](const SlotPointer& slot) {
+    if (slot->error) std::rethrow_exception(slot->error);
+    consume(*slot->item);
+  };
+  const auto max_items = 2 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  tbb::parallel_pipeline(max_items, tbb::make_filter<void, SlotPointer>(tbb::filter_mode::serial_in_order, first) &
+                                        tbb::make_filter<SlotPointer, SlotPointer>(tbb::filter_mode::parallel, second) &
+                                        tbb::make_filter<SlotPointer, void>(tbb::filter_mode::serial_in_order, third));
+}
+
+}  // namespace limen::table::detail

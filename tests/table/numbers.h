@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "limen/table/predictions.h"
+
+namespace limen::table::test {
+
+/// The values of a column in double precision.
+inline std::vector<double> numbers(const RealColumn& column) {
+  return column.span().visit([](auto values) { return std::vector<double>(values.begin(), values.end()); });
+}
+
+}  // namespace limen::table::test
