@@ -84,6 +84,7 @@ BENCHMARK(fit_exact_double)->Name("fit_exact/double/n:10M/levels:11")->Unit(benc
 void fit_500_bins(benchmark::State& state) {
   FitOptions options;
   options.levels = 11;
+  options.bins = BinCount::of(500);
   for (auto _ : state) benchmark::DoNotOptimize(fit_boundary(float_rows().samples(), kObjective, options));
   report_rows(state);
 }

@@ -104,6 +104,7 @@ void scan_pieces(std::span<const Real> score, std::span<const std::uint8_t> labe
 template <typename RealType>
 struct RowsInMemory {
   using Real = RealType;
+  static constexpr std::size_t kCounters = std::size_t{1} << 15;  // of a thread: they stay in the second-level cache
   std::span<const Real> score;
   std::span<const std::uint8_t> label;
   std::vector<std::uint8_t> level;
@@ -117,6 +118,7 @@ struct RowsInMemory {
 /// Rows that come in batches, anew at every scan. Both precisions are read in double.
 struct RowsInBatches {
   using Real = double;
+  static constexpr std::size_t kCounters = std::size_t{1} << 19;  // a pass reads files again: better fewer of them
   const SampleBatches& batches;
   const std::vector<double>& edges;
 
@@ -139,8 +141,8 @@ template <typename Rows>
 void split_open_ranges(const Rows& rows_of, std::vector<Level<KeyOf<typename Rows::Real>>>& levels) {
   using Real = typename Rows::Real;
   using Key = KeyOf<Real>;
-  // All counters of a thread stay in the second-level cache.
-  const std::size_t num_buckets = std::clamp<std::size_t>(std::bit_floor(std::size_t{32768} / levels.size()), 64, 8192);
+  const std::size_t num_buckets =
+      std::clamp<std::size_t>(std::bit_floor(Rows::kCounters / levels.size()), 1024, std::size_t{1} << 16);
   struct Window {
     Key low = 0;   // of the open range
     Key span = 0;  // high - low
@@ -413,8 +415,9 @@ Grid select(const Rows& rows_of, std::size_t num_rows, detail::Range<typename Ro
     whole.open_end = 1;
   }
   const auto few = static_cast<std::int64_t>(std::max<std::size_t>(num_rows / 32, std::size_t{1} << 12));
-  auto open_rows = static_cast<std::int64_t>(num_rows);
-  for (;;) {
+  // Each pass takes at least ten bits off the width of every open range, so that after a few all are single values.
+  constexpr int kMostPasses = 8;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
     split_open_ranges(rows_of, levels);
     close_buckets(levels, edges, objective);
     std::int64_t now_open = 0;
@@ -423,9 +426,8 @@ Grid select(const Rows& rows_of, std::size_t num_rows, detail::Range<typename Ro
       now_open += at.open_rows();
       resolved = resolved && at.resolved();
     }
-    // Split again while that helps: sorting what is left costs more than another pass.
-    if (resolved || now_open <= few || now_open > open_rows / 2) break;
-    open_rows = now_open;
+    // While many rows are open, another pass costs less than collecting and sorting them.
+    if (resolved || now_open <= few) break;
   }
   return resolve(rows_of, levels, edges);
 }

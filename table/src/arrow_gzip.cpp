@@ -43,7 +43,7 @@ class ArrowGzipReader final : public GzipReader {
   }
 
  private:
-  static constexpr std::size_t kPackedBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kPackedBytes = std::size_t{1} << 15;
   static constexpr std::string_view kWhat = "gzip";
 
   bool read_more() {

@@ -175,7 +175,12 @@ class CsvWriter final : public FileWriter {
 
   std::shared_ptr<arrow::StringArray> as_text(const arrow::RecordBatch& batch, int column) const {
     arrow::Status status;
-    const std::shared_ptr<arrow::Array> plain = decoded(batch.column(column), status);
+    std::shared_ptr<arrow::Array> plain = decoded(batch.column(column), status);
+    // The shortest digits of a single-precision number read back as another double, and decisions could change.
+    if (plain->type_id() == arrow::Type::FLOAT || plain->type_id() == arrow::Type::HALF_FLOAT) {
+      const auto wide = arrow::compute::Cast(*plain, arrow::float64());
+      if (wide.ok()) plain = *wide;
+    }
     const auto text = arrow::compute::Cast(*plain, arrow::utf8());
     if (!text.ok()) {
       throw InvalidInput(name_ + ": column " + quoted(batch.column_name(column)) + " has type " +

@@ -4,6 +4,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -24,23 +25,24 @@ void run_ordered(Produce&& produce, Work&& work, Consume&& consume) {
     std::exception_ptr error;
   };
   using SlotPointer = std::shared_ptr<Slot>;
-  bool ended = false;
+  bool at_end = false;
+  std::exception_ptr first_error;
+  std::atomic<bool> failed = false;
+  // No exception leaves a stage: a cancelled TBB pipeline leaks the items in it. After a failure it runs empty.
   const auto first = [&](tbb::flow_control& control) -> SlotPointer {
     auto slot = std::make_shared<Slot>();
     try {
-      if (!ended) slot->item = produce();
+      if (!at_end && !failed) slot->item = produce();
     } catch (...) {
       slot->error = std::current_exception();
     }
-    ended = slot->item == nullptr;
-    if (ended && !slot->error) {
-      control.stop();
-      return nullptr;
-    }
-    return slot;
+    at_end = slot->item == nullptr;
+    if (!at_end || slot->error) return slot;
+    control.stop();
+    return nullptr;
   };
   const auto second = [&](SlotPointer slot) {
-    if (slot->error) return slot;
+    if (slot->error || failed) return slot;
     try {
       work(*slot->item);
     } catch (...) {
@@ -49,13 +51,20 @@ void run_ordered(Produce&& produce, Work&& work, Consume&& consume) {
     return slot;
   };
   const auto third = [&](const SlotPointer& slot) {
-    if (slot->error) std::rethrow_exception(slot->error);
-    consume(*slot->item);
+    if (failed) return;
+    try {
+      if (slot->error) std::rethrow_exception(slot->error);
+      consume(*slot->item);
+    } catch (...) {
+      first_error = std::current_exception();
+      failed = true;
+    }
   };
   const auto max_items = 2 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
   tbb::parallel_pipeline(max_items, tbb::make_filter<void, SlotPointer>(tbb::filter_mode::serial_in_order, first) &
                                         tbb::make_filter<SlotPointer, SlotPointer>(tbb::filter_mode::parallel, second) &
                                         tbb::make_filter<SlotPointer, void>(tbb::filter_mode::serial_in_order, third));
+  if (first_error) std::rethrow_exception(first_error);
 }
 
 }  // namespace limen::table::detail

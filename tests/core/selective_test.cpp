@@ -26,8 +26,8 @@ struct Rows {
 };
 
 const std::vector<std::string>& row_shapes() {
-  static const std::vector<std::string> shapes = {"uniform",    "near_one",  "near_zero", "margins",
-                                                  "few_values", "one_value", "clustered", "noise"};
+  static const std::vector<std::string> shapes = {"uniform",   "near_one",  "near_zero", "margins",   "few_values",
+                                                  "one_value", "clustered", "noise",     "with_zeros"};
   return shapes;
 }
 
@@ -46,6 +46,7 @@ Rows<Real> make_rows(const std::string& shape, std::size_t size, std::mt19937_64
     if (shape == "one_value") score = 0.25;
     if (shape == "clustered") score = uniform(random) < 0.7 ? 0.5 : rate;
     if (shape == "noise") score = uniform(random);
+    if (shape == "with_zeros") score = row % 100 == 0 ? 0 : rate;  // the range of keys is huge
     const double spread = shape == "few_values" ? std::floor(3 * uniform(random)) : uniform(random);
     rows.score.push_back(static_cast<Real>(score));
     rows.uncertainty.push_back(static_cast<Real>(spread));

@@ -101,6 +101,17 @@ TEST_F(ArrowTypes, KeepsSinglePrecisionAndWidensTheRest) {
   EXPECT_FALSE(read(with("score", array(arrow::float16(), "[1, 2, 3]"))).score.is_single());
 }
 
+// Shortest single-precision digits, such as 0.1 for the float nearest to it, would read back as another number.
+TEST_F(ArrowTypes, SinglePrecisionGoesThroughCsvUnchanged) {
+  const Predictions rows = read({{"score", array(arrow::float32(), "[0.1, 0.7, 16777217]")},
+                                 {"uncertainty", array(arrow::float32(), "[0.3, 1e-20, -2.5]")},
+                                 {"label", array(arrow::boolean(), "[true, false, true]")}});
+  append_decisions(folder_.path("preds.parquet"), folder_.path("preds.csv"), {}, [](const DecisionBatch&) {});
+  const Predictions csv = read_predictions(folder_.path("preds.csv"));
+  EXPECT_EQ(numbers(csv.score), numbers(rows.score));
+  EXPECT_EQ(numbers(csv.uncertainty), numbers(rows.uncertainty));
+}
+
 TEST_F(ArrowTypes, ReadsEachTypeOfLabel) {
   const auto numeric = {arrow::int8(),    arrow::uint8(),   arrow::int16(),  arrow::uint16(),
                         arrow::int32(),   arrow::uint32(),  arrow::int64(),  arrow::uint64(),

@@ -157,15 +157,16 @@ TEST_F(Formats, AllOrNoneOfSeveralFilesHaveWeights) {
 TEST_F(Formats, BatchesAreTheWholeInPieces) {
   std::mt19937 random(3);
   std::string rows;
-  const std::string header = "score,uncertainty,label\n";
-  for (int row = 0; row < 20'000; ++row) rows.append(std::to_string(random() % 1000)).append(",0.5,1\n");
+  const std::string header = "score,uncertainty,label,note\n";
+  for (int row = 0; row < 20'000; ++row)
+    rows.append(std::to_string(random() % 1000)).append(",0.5,1,twenty letters here\n");
   std::string text = header;
-  for (int copy = 0; copy < 150; ++copy) text += rows;
-  const std::string large = folder_.write("a.csv", text + "NA,1,1\n");
+  for (int copy = 0; copy < 70; ++copy) text += rows;
+  const std::string large = folder_.write("a.csv", text + "NA,1,1,\n");
   const std::string small = folder_.write("b.csv", header + rows);
   const ReadOptions options = {.drop_missing = true};
   const Predictions whole = read_predictions({large, small}, options);
-  ASSERT_EQ(whole.label.size(), 3'020'000u);
+  ASSERT_EQ(whole.label.size(), 1'420'000u);
   EXPECT_EQ(whole.rows_dropped, 1u);
   for (int pass = 0; pass < 2; ++pass) {
     RealColumn scores;
@@ -183,7 +184,7 @@ TEST_F(Formats, BatchesAreTheWholeInPieces) {
   }
   const auto estimate = estimate_rows({large, small});
   ASSERT_TRUE(estimate);
-  EXPECT_NEAR(static_cast<double>(*estimate), 3'020'001, 30'000);
+  EXPECT_NEAR(static_cast<double>(*estimate), 1'420'001, 15'000);
 }
 
 TEST_F(Formats, BatchesCarryErrorsOfTheFileAndOfTheVisitor) {
