@@ -22,7 +22,11 @@ namespace {
 /// Rows per inner block: its columns and masks stay in the first-level cache.
 constexpr std::size_t kBlock = 1024;
 
-/// The rule in the precision of the data. An unset threshold is infinity, which no finite score reaches.
+/// Edges taken together in one pass over a block: one load and one store of the threshold so far serve all of them.
+constexpr std::size_t kGroup = 2;
+
+/// The rule in the precision of the data. An unset threshold is infinity, which no finite score reaches. Edges are
+/// filled up with infinity, which no finite uncertainty reaches, to a multiple of kGroup.
 template <typename Real>
 struct Table {
   std::vector<Real> edges;
@@ -36,6 +40,10 @@ Table<Real> make_table(const Rule& rule) {
   for (const auto& threshold : rule.score_thresholds) {
     table.thresholds.push_back(threshold ? detail::round_to<Real>(*threshold) : std::numeric_limits<Real>::infinity());
   }
+  while (table.edges.size() % kGroup != 0) {
+    table.edges.push_back(std::numeric_limits<Real>::infinity());
+    table.thresholds.push_back(std::numeric_limits<Real>::infinity());
+  }
   return table;
 }
 
@@ -47,12 +55,15 @@ template <typename Real, typename Mask>
                                                 std::uint8_t* decision) {
   std::array<Real, kBlock> limit;
   for (std::size_t row = 0; row < size; ++row) limit[row] = thresholds[0];
-  for (std::size_t edge = 0; edge < num_edges; ++edge) {
-    const Real at = edges[edge];
-    const Real threshold = thresholds[edge + 1];
+  for (std::size_t edge = 0; edge < num_edges; edge += kGroup) {
+    const Real edge0 = edges[edge];
+    const Real edge1 = edges[edge + 1];
+    const Real threshold0 = thresholds[edge + 1];
+    const Real threshold1 = thresholds[edge + 2];
     for (std::size_t row = 0; row < size; ++row) {
       const Real before = limit[row];
-      limit[row] = uncertainty[row] >= at ? threshold : before;
+      const Real after0 = uncertainty[row] >= edge0 ? threshold0 : before;
+      limit[row] = uncertainty[row] >= edge1 ? threshold1 : after0;
     }
   }
   // x - x is 0 for finite x and NaN for the others.
