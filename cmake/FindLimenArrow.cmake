@@ -48,6 +48,8 @@ if(LIMEN_WITH_ARROW AND NOT TARGET limen_arrow)
       add_library(limen_arrow INTERFACE)
       target_include_directories(limen_arrow SYSTEM INTERFACE ${folder}/include)
       target_link_libraries(limen_arrow INTERFACE limen_arrow_parquet limen_arrow_arrow)
+      # For installed programs: CMake leaves folders below the project out of INSTALL_RPATH_USE_LINK_PATH.
+      set_property(GLOBAL PROPERTY LIMEN_ARROW_FOLDER ${folder})
       message(STATUS "limen: Apache Arrow ${arrow_version} from ${folder}")
     endif()
   endforeach()
