@@ -79,8 +79,13 @@ BinCount bins_of(const FitOptions& options) {
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
   const int levels = options.method == Method::kSt ? 1 : options.levels;
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
+  const auto bins = bins_of(options).count;
+  // Heuristic recalibration needs the mean uncertainty of every level, which only count_distinct works out.
+  if (bins && options.binning == Binning::kEquiWeight && options.method != Method::kHr) {
+    if (auto counted = count_quantile_bins(samples, edges, *bins)) return *std::move(counted);
+  }
   Grid grid = count_distinct(samples, edges, weight_units(samples, objective));
-  if (const auto bins = bins_of(options).count) grid = merge_bins(grid, *bins, options.binning);
+  if (bins) grid = merge_bins(grid, *bins, options.binning);
   return grid;
 }
 

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "limen/selective.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "detail/levels.h"
-#include "detail/order_statistics.h"
 #include "detail/relaxation.h"
+#include "detail/score_buckets.h"
+#include "detail/strided_sample.h"
 #include "detail/uncertainty_ranks.h"
 #include "limen/error.h"
 #include "limen/isotonic.h"
@@ -22,103 +19,21 @@
 namespace limen {
 namespace {
 
+using detail::Bucket;
+using detail::CopiedRows;
+using detail::KeyOf;
 using detail::Knapsack;
+using detail::kNoCell;
+using detail::Level;
 using detail::Linear;
 using detail::Relaxation;
+using detail::RowsInMemory;
+using detail::value_of_key;
 using detail::Wide;
-
-constexpr std::size_t kBlock = 1024;
-
-template <typename Real>
-using KeyOf = decltype(detail::ordered_key(Real{}));
-
-template <typename Real>
-Real value_of_key(KeyOf<Real> key) {
-  constexpr KeyOf<Real> kSign = KeyOf<Real>{1} << (8 * sizeof(Real) - 1);
-  return std::bit_cast<Real>((key & kSign) != 0 ? key ^ kSign : ~key);
-}
-
-/// Rows of one level whose key is in [low, high].
-template <typename Key>
-struct Bucket {
-  Key low;
-  Key high;
-  Counts counts;
-};
-
-/// The buckets of one level from the highest score down. Those from `open_begin` to `open_end` may still hold the end
-/// of an optimal boundary; the others are closed: only their ends matter.
-template <typename Key>
-struct Level {
-  std::vector<Bucket<Key>> buckets;
-  std::size_t open_begin = 0;
-  std::size_t open_end = 0;
-
-  [[nodiscard]] std::int64_t open_rows() const {
-    std::int64_t rows = 0;
-    for (std::size_t bucket = open_begin; bucket < open_end; ++bucket) rows += buckets[bucket].counts.rows;
-    return rows;
-  }
-  /// Every open bucket is a single value: nothing is left to find out.
-  [[nodiscard]] bool resolved() const {
-    return std::all_of(buckets.begin() + static_cast<std::ptrdiff_t>(open_begin),
-                       buckets.begin() + static_cast<std::ptrdiff_t>(open_end),
-                       [](const Bucket<Key>& bucket) { return bucket.low == bucket.high; });
-  }
-};
-
-/// A piece of the rows: `size` scores, labels and levels.
-template <typename Real>
-struct Piece {
-  const Real* score;
-  const std::uint8_t* label;
-  const std::uint8_t* level;
-  std::size_t size;
-};
-
-template <typename Real>
-std::vector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std::vector<double>& edges) {
-  std::vector<Real> rounded;
-  for (const double edge : edges) rounded.push_back(detail::round_to<Real>(edge));
-  std::vector<std::uint8_t> level(uncertainty.size());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, uncertainty.size(), 16 * kBlock), [&](const auto& range) {
-    for (std::size_t begin = range.begin(); begin < range.end(); begin += kBlock) {
-      detail::count_edges(uncertainty.data() + begin, std::min(kBlock, range.end() - begin), rounded.data(),
-                          rounded.size(), level.data() + begin);
-    }
-  });
-  return level;
-}
-
-/// Calls `visit` with pieces of the rows, from several threads at once.
-template <typename Real, typename Visit>
-void scan_pieces(std::span<const Real> score, std::span<const std::uint8_t> label,
-                 const std::vector<std::uint8_t>& level, const Visit& visit) {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 64 * kBlock), [&](const auto& range) {
-    const std::size_t begin = range.begin();
-    visit(Piece<Real>{score.data() + begin, label.data() + begin, level.data() + begin, range.size()});
-  });
-}
-
-/// Rows in memory; their levels are worked out once.
-template <typename RealType>
-struct RowsInMemory {
-  using Real = RealType;
-  static constexpr std::size_t kCounters = std::size_t{1} << 15;  // of a thread: they stay in the second-level cache
-  std::span<const Real> score;
-  std::span<const std::uint8_t> label;
-  std::vector<std::uint8_t> level;
-
-  template <typename Visit>
-  void scan(const Visit& visit) const {
-    scan_pieces(score, label, level, visit);
-  }
-};
 
 /// Rows that come in batches, anew at every scan. Both precisions are read in double.
 struct RowsInBatches {
   using Real = double;
-  static constexpr std::size_t kCounters = std::size_t{1} << 19;  // a pass reads files again: better fewer of them
   const SampleBatches& batches;
   const std::vector<double>& edges;
 
@@ -127,103 +42,90 @@ struct RowsInBatches {
     std::vector<double> wide;
     batches([&](const Samples& samples) {
       const std::vector<std::uint8_t> level =
-          samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
+          samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
       samples.score.visit([&](auto score) {
         wide.assign(score.begin(), score.end());
-        scan_pieces(std::span<const double>(wide), samples.label, level, visit);
+        detail::scan_pieces(std::span<const double>(wide), samples.label, level, visit);
       });
     });
   }
 };
 
+/// The keys of the open ranges of all levels that are not resolved.
+template <typename Key>
+class OpenRanges {
+ public:
+  explicit OpenRanges(const std::vector<Level<Key>>& levels) : ranges_(levels.size()) {
+    for (std::size_t at = 0; at < levels.size(); ++at) {
+      const Level<Key>& level = levels[at];
+      if (level.resolved()) continue;
+      ranges_[at].low = level.buckets[level.open_end - 1].low;
+      ranges_[at].span = level.buckets[level.open_begin].high - ranges_[at].low;
+      any_ = true;
+    }
+  }
+  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] bool holds(std::size_t level, Key key) const {
+    return static_cast<Key>(key - ranges_[level].low) <= ranges_[level].span;
+  }
+  [[nodiscard]] Key low(std::size_t level) const { return ranges_[level].low; }
+  [[nodiscard]] Key span(std::size_t level) const { return ranges_[level].span; }
+
+ private:
+  struct OpenRange {
+    Key low = std::numeric_limits<Key>::max();  // only a NaN has this key
+    Key span = 0;
+  };
+  std::vector<OpenRange> ranges_;
+  bool any_ = false;
+};
+
 /// Splits the open range of every level into equal ranges of keys and counts them, one pass over the rows.
 template <typename Rows>
 void split_open_ranges(const Rows& rows_of, std::vector<Level<KeyOf<typename Rows::Real>>>& levels) {
-  using Real = typename Rows::Real;
-  using Key = KeyOf<Real>;
+  using Key = KeyOf<typename Rows::Real>;
+  // All counters of a thread stay in the second-level cache.
   const std::size_t num_buckets =
-      std::clamp<std::size_t>(std::bit_floor(Rows::kCounters / levels.size()), 1024, std::size_t{1} << 16);
-  struct Window {
-    Key low = 0;   // of the open range
-    Key span = 0;  // high - low
-    int shift = 0;
-  };
-  std::vector<Window> windows(levels.size());
+      std::clamp<std::size_t>(std::bit_floor((std::size_t{1} << 14) / levels.size()), 1024, std::size_t{1} << 13);
+  const OpenRanges<Key> open(levels);
+  std::vector<int> shift(levels.size(), 0);
   for (std::size_t at = 0; at < levels.size(); ++at) {
-    const Level<Key>& open = levels[at];
-    if (open.open_begin == open.open_end) {
-      windows[at].low = std::numeric_limits<Key>::max();  // only a NaN has this key
-      continue;
-    }
-    Window& window = windows[at];
-    window.low = open.buckets[open.open_end - 1].low;
-    window.span = open.buckets[open.open_begin].high - window.low;
-    while ((window.span >> window.shift) >= num_buckets) ++window.shift;
+    while ((open.span(at) >> shift[at]) >= num_buckets) ++shift[at];
   }
-  // One counter: rows in the low half, positives in the high half, moved on before either can overflow.
-  struct Counters {
-    std::vector<std::uint64_t> packed;
-    std::vector<std::uint64_t> rows;
-    std::vector<std::uint64_t> positives;
-    std::size_t since_moved = 0;
-
-    void move_on() {
-      for (std::size_t at = 0; at < packed.size(); ++at) {
-        rows[at] += packed[at] & 0xFFFF'FFFFU;
-        positives[at] += packed[at] >> 32;
-      }
-      std::fill(packed.begin(), packed.end(), 0);
-      since_moved = 0;
-    }
-  };
-  const std::size_t num_cells = levels.size() * num_buckets;
-  tbb::enumerable_thread_specific<Counters> partial([&] {
-    return Counters{std::vector<std::uint64_t>(num_cells, 0), std::vector<std::uint64_t>(num_cells, 0),
-                    std::vector<std::uint64_t>(num_cells, 0), 0};
-  });
-  rows_of.scan([&](const Piece<Real>& piece) {
-    Counters& counters = partial.local();
-    if (counters.since_moved > (std::size_t{1} << 31)) counters.move_on();
-    counters.since_moved += piece.size;
-    std::uint64_t* counts = counters.packed.data();
-    for (std::size_t row = 0; row < piece.size; ++row) {
-      const std::size_t level = piece.level[row];
-      const Window& window = windows[level];
-      const Key offset = static_cast<Key>(detail::ordered_key(piece.score[row]) - window.low);
-      if (offset > window.span) continue;
-      counts[level * num_buckets + static_cast<std::size_t>(offset >> window.shift)] +=
-          1 + (std::uint64_t{piece.label[row]} << 32);
-    }
-  });
-  std::vector<std::uint64_t> rows(num_cells, 0);
-  std::vector<std::uint64_t> positives(num_cells, 0);
-  for (Counters& part : partial) {
-    part.move_on();
-    for (std::size_t at = 0; at < num_cells; ++at) {
-      rows[at] += part.rows[at];
-      positives[at] += part.positives[at];
-    }
-  }
+  const std::vector<Counts> counts =
+      detail::count_cells(rows_of, levels.size() * num_buckets, [&](std::size_t level, Key key) {
+        return open.holds(level, key)
+                   ? level * num_buckets +
+                         static_cast<std::size_t>(static_cast<Key>(key - open.low(level)) >> shift[level])
+                   : kNoCell;
+      });
   for (std::size_t at = 0; at < levels.size(); ++at) {
-    Level<Key>& open = levels[at];
-    if (open.open_begin == open.open_end) continue;
-    const Window& window = windows[at];
+    Level<Key>& level = levels[at];
+    if (level.resolved()) continue;
     std::vector<Bucket<Key>> split;
     for (std::size_t bucket = num_buckets; bucket-- > 0;) {
-      const std::size_t cell = at * num_buckets + bucket;
-      if (rows[cell] == 0) continue;
-      const Key low = static_cast<Key>(window.low + (static_cast<Key>(bucket) << window.shift));
-      const Key width = static_cast<Key>((Key{1} << window.shift) - 1);
-      split.push_back({low,
-                       std::min<Key>(static_cast<Key>(low + width), static_cast<Key>(window.low + window.span)),
-                       {static_cast<std::int64_t>(rows[cell]), static_cast<std::int64_t>(positives[cell])}});
+      const Counts& cell = counts[at * num_buckets + bucket];
+      if (cell.rows == 0) continue;
+      const Key low = static_cast<Key>(open.low(at) + (static_cast<Key>(bucket) << shift[at]));
+      const Key width = static_cast<Key>((Key{1} << shift[at]) - 1);
+      split.push_back(
+          {low, std::min<Key>(static_cast<Key>(low + width), static_cast<Key>(open.low(at) + open.span(at))), cell});
     }
-    const auto begin = open.buckets.begin() + static_cast<std::ptrdiff_t>(open.open_begin);
-    const auto end = open.buckets.begin() + static_cast<std::ptrdiff_t>(open.open_end);
-    const auto tail = open.buckets.erase(begin, end);
-    open.buckets.insert(tail, split.begin(), split.end());
-    open.open_end = open.open_begin + split.size();
+    const auto begin = level.buckets.begin() + static_cast<std::ptrdiff_t>(level.open_begin);
+    const auto end = level.buckets.begin() + static_cast<std::ptrdiff_t>(level.open_end);
+    const auto tail = level.buckets.erase(begin, end);
+    level.buckets.insert(tail, split.begin(), split.end());
+    level.open_end = level.open_begin + split.size();
   }
+}
+
+/// Copies the rows of the open ranges.
+template <typename Rows>
+CopiedRows<typename Rows::Real> copy_open_rows(const Rows& rows_of,
+                                               const std::vector<Level<KeyOf<typename Rows::Real>>>& levels) {
+  const OpenRanges<KeyOf<typename Rows::Real>> open(levels);
+  if (!open.any()) return {};
+  return detail::copy_rows(rows_of, [&](std::size_t level, auto key) { return open.holds(level, key); });
 }
 
 /// The grid whose bins are the buckets; optimistic: every open bucket's positives come before its negatives.
@@ -240,8 +142,7 @@ Grid grid_of(const std::vector<Level<Key>>& levels, const std::vector<double>& e
       const Bucket<Key>& from = level.buckets[bucket];
       Counts counts = from.counts;
       total += counts;
-      const bool open = bucket >= level.open_begin && bucket < level.open_end && from.low != from.high;
-      if (optimistic && open) {
+      if (optimistic && level.is_split_further(bucket)) {
         grid.levels[at].push_back({--threshold, {counts.positives, counts.positives}});
         counts = {counts.rows - counts.positives, 0};
       }
@@ -292,7 +193,7 @@ void close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& e
     std::vector<Wide> corner(level.buckets.size());  // the most that a boundary ending in this bucket is worth
     for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
       const Counts& counts = level.buckets[bucket].counts;
-      const bool open = bucket >= level.open_begin && bucket < level.open_end;
+      const bool open = level.is_split_further(bucket);
       prefix += counts;
       corner[bucket] = direction(prefix);
       if (open) {
@@ -308,73 +209,18 @@ void close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& e
   }
 }
 
-/// Keys of rows with how many of each there are, kept short: equal keys are pooled whenever the list has doubled.
-template <typename Key>
-class KeyCounts {
- public:
-  void add(Key key, std::uint8_t label) {
-    entries_.push_back({key, {1, label}});
-    if (entries_.size() >= pool_at_) pool();
-  }
-  void add(const KeyCounts& other) { entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end()); }
-  /// From the highest key down, each once.
-  const std::vector<std::pair<Key, Counts>>& pooled() {
-    pool();
-    return entries_;
-  }
-
- private:
-  void pool() {
-    tbb::parallel_sort(entries_.begin(), entries_.end(),
-                       [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::size_t kept = 0;
-    for (const auto& entry : entries_) {
-      if (kept > 0 && entries_[kept - 1].first == entry.first) {
-        entries_[kept - 1].second += entry.second;
-      } else {
-        entries_[kept++] = entry;
-      }
-    }
-    entries_.resize(kept);
-    pool_at_ = std::max(std::size_t{1} << 22, 2 * kept);
-  }
-
-  std::vector<std::pair<Key, Counts>> entries_;
-  std::size_t pool_at_ = std::size_t{1} << 22;
-};
-
-/// The final grid: closed buckets as they are, the rows of the open ones collected and sorted.
-template <typename Rows>
-Grid resolve(const Rows& rows_of, const std::vector<Level<KeyOf<typename Rows::Real>>>& levels,
+/// The final grid: closed buckets as they are, the rows of the open ones sorted.
+template <typename Real>
+Grid resolve(const CopiedRows<Real>& rows, const std::vector<Level<KeyOf<Real>>>& levels,
              const std::vector<double>& edges) {
-  using Real = typename Rows::Real;
   using Key = KeyOf<Real>;
-  struct Window {
-    Key low = std::numeric_limits<Key>::max();
-    Key span = 0;
-  };
-  std::vector<Window> windows(levels.size());
-  bool collect = false;
-  for (std::size_t at = 0; at < levels.size(); ++at) {
-    const Level<Key>& open = levels[at];
-    if (open.open_begin == open.open_end || open.resolved()) continue;
-    windows[at].low = open.buckets[open.open_end - 1].low;
-    windows[at].span = open.buckets[open.open_begin].high - windows[at].low;
-    collect = true;
+  const OpenRanges<Key> open(levels);
+  using LabelledKey = std::pair<Key, std::uint8_t>;
+  std::vector<std::vector<LabelledKey>> keys(levels.size());
+  for (std::size_t row = 0; row < rows.score.size(); ++row) {
+    const Key key = detail::ordered_key(rows.score[row]);
+    if (open.holds(rows.level[row], key)) keys[rows.level[row]].emplace_back(key, rows.label[row]);
   }
-  using Collected = std::vector<KeyCounts<Key>>;  // one per level
-  tbb::enumerable_thread_specific<Collected> partial([&] { return Collected(levels.size()); });
-  if (collect) {
-    rows_of.scan([&](const Piece<Real>& piece) {
-      Collected& collected = partial.local();
-      for (std::size_t row = 0; row < piece.size; ++row) {
-        const Window& window = windows[piece.level[row]];
-        const Key key = detail::ordered_key(piece.score[row]);
-        if (static_cast<Key>(key - window.low) <= window.span) collected[piece.level[row]].add(key, piece.label[row]);
-      }
-    });
-  }
-
   Grid grid;
   grid.edges = edges;
   grid.levels.resize(levels.size());
@@ -392,9 +238,13 @@ Grid resolve(const Rows& rows_of, const std::vector<Level<KeyOf<typename Rows::R
     if (from.resolved()) {
       add_buckets(from.open_begin, from.open_end);
     } else {
-      KeyCounts<Key> keys;
-      for (const Collected& collected : partial) keys.add(collected[at]);
-      for (const auto& [key, counts] : keys.pooled()) add(key, counts);
+      tbb::parallel_sort(keys[at].begin(), keys[at].end(), std::greater<LabelledKey>());
+      for (std::size_t row = 0; row < keys[at].size();) {
+        const Key key = keys[at][row].first;
+        Counts counts;
+        for (; row < keys[at].size() && keys[at][row].first == key; ++row) counts += {1, keys[at][row].second};
+        add(key, counts);
+      }
     }
     add_buckets(from.open_end, from.buckets.size());
   });
@@ -405,32 +255,50 @@ Grid resolve(const Rows& rows_of, const std::vector<Level<KeyOf<typename Rows::R
   return grid;
 }
 
+template <typename Key>
+std::size_t open_rows(const std::vector<Level<Key>>& levels) {
+  std::int64_t rows = 0;
+  for (const Level<Key>& level : levels) rows += level.resolved() ? 0 : level.open_rows();
+  return static_cast<std::size_t>(rows);
+}
+
+/// Splits and closes until at most `few` rows are open.
 template <typename Rows>
-Grid select(const Rows& rows_of, std::size_t num_rows, detail::Range<typename Rows::Real> range,
+void narrow(const Rows& rows_of, std::size_t few, std::vector<Level<KeyOf<typename Rows::Real>>>& levels,
             const std::vector<double>& edges, const Objective& objective) {
-  using Key = KeyOf<typename Rows::Real>;
-  std::vector<Level<Key>> levels(edges.size() + 1);
-  for (Level<Key>& whole : levels) {
-    whole.buckets = {{detail::ordered_key(range.low), detail::ordered_key(range.high), {}}};
-    whole.open_end = 1;
-  }
-  const auto few = static_cast<std::int64_t>(std::max<std::size_t>(num_rows / 32, std::size_t{1} << 12));
   // Each pass takes at least ten bits off the width of every open range, so that after a few all are single values.
   constexpr int kMostPasses = 8;
-  for (int pass = 0; pass < kMostPasses; ++pass) {
+  for (int pass = 0; pass < kMostPasses && open_rows(levels) > few; ++pass) {
     split_open_ranges(rows_of, levels);
     close_buckets(levels, edges, objective);
-    std::int64_t now_open = 0;
-    bool resolved = true;
-    for (const Level<Key>& at : levels) {
-      now_open += at.open_rows();
-      resolved = resolved && at.resolved();
-    }
-    // While many rows are open, another pass costs less than collecting and sorting them.
-    if (resolved || now_open <= few) break;
   }
-  return resolve(rows_of, levels, edges);
 }
+
+/// Sorting so few rows, and solving on as many bins, is cheaper than looking for the buckets that matter among them.
+constexpr std::size_t kFewToSort = std::size_t{1} << 16;
+
+/// sample: keys of some rows. few_to_copy: rows that there is memory for.
+template <typename Rows>
+Grid select(const Rows& rows_of, detail::Range<typename Rows::Real> range,
+            const std::vector<KeyOf<typename Rows::Real>>& sample, std::size_t few_to_copy,
+            const std::vector<double>& edges, const Objective& objective) {
+  using Key = KeyOf<typename Rows::Real>;
+  const std::size_t num_levels = edges.size() + 1;
+  const std::size_t num_buckets =
+      std::clamp<std::size_t>((std::size_t{1} << 14) / num_levels, 512, std::size_t{1} << 12);
+  const detail::KeyMap<Key> map(detail::ordered_key(range.low), detail::ordered_key(range.high), sample, num_buckets);
+  std::vector<Level<Key>> levels = detail::count_in_buckets(rows_of, num_levels, map);
+  close_buckets(levels, edges, objective);
+  narrow(rows_of, few_to_copy, levels, edges, objective);
+  // From here on only the copied rows are looked at.
+  const CopiedRows<typename Rows::Real> copied = copy_open_rows(rows_of, levels);
+  narrow(copied, kFewToSort, levels, edges, objective);
+  return resolve(copied, levels, edges);
+}
+
+constexpr std::size_t kSampleSize = detail::StridedSample<double>::kMost;
+/// Of rows in batches, as many are copied as take about 40 MB.
+constexpr std::size_t kMostCopied = std::size_t{1} << 22;
 
 bool is_selectable(const Objective& objective, const std::vector<double>& edges) {
   return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta && edges.size() <= 254;
@@ -445,15 +313,17 @@ std::optional<Grid> count_selected(const Samples& samples, const std::vector<dou
   return samples.score.visit([&](auto score) -> std::optional<Grid> {
     using Real = typename decltype(score)::value_type;
     RowsInMemory<Real> rows{score, samples.label, {}};
-    rows.level = samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
-    return select(rows, score.size(), detail::range_of(score), edges, objective);
+    rows.level = samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
+    const auto sample = detail::sample_keys(score, kSampleSize);
+    return select(rows, detail::range_of(score), sample, score.size() / 5, edges, objective);
   });
 }
 
 BatchOverview look_through(const SampleBatches& batches, int levels) {
   BatchOverview overview;
   detail::Range<double> scores;
-  detail::UncertaintyRanks ranks;
+  detail::UncertaintyRanks ranks(levels);
+  detail::StridedSample<double> sample;
   batches([&](const Samples& samples) {
     validate(samples);
     if (!samples.weight.empty()) throw InvalidInput("fit_boundary: rows in batches cannot have weights");
@@ -464,13 +334,16 @@ BatchOverview look_through(const SampleBatches& batches, int levels) {
       scores.low = std::min(scores.low, static_cast<double>(range.low));
       scores.high = std::max(scores.high, static_cast<double>(range.high));
     });
-    ranks.count(samples.uncertainty);
+    sample.add(samples.size(), [&](std::size_t row) { return samples.score[row]; });
+    if (levels > 1) ranks.add(samples.uncertainty);
   });
   overview.lowest_score = scores.low;
   overview.highest_score = scores.high;
+  overview.score_sample = sample.values();
   if (levels > 1 && overview.rows > 0) {
-    ranks.want(detail::quantile_ranks(overview.rows, levels));
-    batches([&](const Samples& samples) { ranks.collect(samples.uncertainty); });
+    while (!ranks.end_pass()) {
+      batches([&](const Samples& samples) { ranks.add(samples.uncertainty); });
+    }
     overview.edges = ranks.edges();
   }
   return overview;
@@ -480,8 +353,9 @@ std::optional<Grid> count_selected(const SampleBatches& batches, const BatchOver
                                    const Objective& objective) {
   if (overview.rows == 0) throw InvalidInput("count_selected: there are no rows");
   if (!is_selectable(objective, overview.edges)) return std::nullopt;
-  return select(RowsInBatches{batches, overview.edges}, overview.rows, {overview.lowest_score, overview.highest_score},
-                overview.edges, objective);
+  const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
+  return select(RowsInBatches{batches, overview.edges}, {overview.lowest_score, overview.highest_score}, sample,
+                kMostCopied, overview.edges, objective);
 }
 
 }  // namespace limen

@@ -100,17 +100,22 @@ struct Piece {
   std::vector<UndecidedRows> batches;
 };
 
+RealColumn column_of(const arrow::Array& array) {
+  RealColumn column = empty_column(*array.type());
+  std::visit([&](auto& values) { values.resize(static_cast<std::size_t>(array.length())); }, column.values());
+  put_numbers(array, column, 0);
+  return column;
+}
+
 // The rows of a batch that have both numbers; `first_row` is that of the batch in the file, from 0.
 UndecidedRows undecided(const std::shared_ptr<arrow::RecordBatch>& batch, const Column& score,
                         const Column& uncertainty, const ColumnNames& names, bool drop_missing,
                         std::uint64_t first_row) {
   const arrow::Array& scores = *batch->column(static_cast<int>(score.index));
   const arrow::Array& uncertainties = *batch->column(static_cast<int>(uncertainty.index));
-  UndecidedRows rows = {
-      .batch = batch, .score = empty_column(*scores.type()), .uncertainty = empty_column(*uncertainties.type())};
-  append_numbers(scores, rows.score);
-  append_numbers(uncertainties, rows.uncertainty);
-  if (all_finite(rows.score, 0) && all_finite(rows.uncertainty, 0)) return rows;
+  UndecidedRows rows = {.batch = batch, .score = column_of(scores), .uncertainty = column_of(uncertainties)};
+  const auto size = static_cast<std::size_t>(batch->num_rows());
+  if (all_finite(rows.score.span(), 0, size) && all_finite(rows.uncertainty.span(), 0, size)) return rows;
   const auto refuse = [&](const Column& column, const arrow::Array& array, std::int64_t row) {
     names.refuse("row " + std::to_string(first_row + static_cast<std::uint64_t>(row) + 1) + ", column " +
                  quoted(column.name) + ": " + bad_value(array, row));
@@ -127,10 +132,8 @@ UndecidedRows undecided(const std::shared_ptr<arrow::RecordBatch>& batch, const 
   }
   const std::shared_ptr<arrow::Array> mask = value_or_refuse(keep.Finish(), names.table, "a table");
   rows.batch = value_or_refuse(arrow::compute::Filter(batch, mask), names.table, "a table").record_batch();
-  rows.score = empty_column(*scores.type());
-  rows.uncertainty = empty_column(*uncertainties.type());
-  append_numbers(*rows.batch->column(static_cast<int>(score.index)), rows.score);
-  append_numbers(*rows.batch->column(static_cast<int>(uncertainty.index)), rows.uncertainty);
+  rows.score = column_of(*rows.batch->column(static_cast<int>(score.index)));
+  rows.uncertainty = column_of(*rows.batch->column(static_cast<int>(uncertainty.index)));
   return rows;
 }
 

@@ -59,6 +59,8 @@ class ArrowFile {
     while (const std::shared_ptr<arrow::RecordBatch> batch = next_batch(*reader)) use(batch);
   }
 
+  [[noreturn]] void refuse_damaged_file(std::string_view reason) const;
+
  private:
   void open_parquet();
   void open_ipc();
@@ -70,7 +72,6 @@ class ArrowFile {
   [[nodiscard]] std::shared_ptr<arrow::RecordBatch> next_ipc_batch();
   [[nodiscard]] std::optional<ArrowUnit> next_parquet_unit();
   [[nodiscard]] std::string_view what() const { return is_parquet_ ? "Parquet" : "Arrow IPC"; }
-  [[noreturn]] void refuse_damaged_file(std::string_view reason) const;
 
   ColumnNames names_;
   bool is_parquet_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,20 +30,44 @@ const arrow::Array& values_of(const arrow::RecordBatch& batch, const Column& col
 bool is_label_code(std::uint8_t label) { return label <= 1; }
 
 // Without an early end, so that the compiler vectorises it.
-bool are_labels(const std::vector<std::uint8_t>& labels, std::size_t begin) {
+bool are_labels(std::span<const std::uint8_t> labels) {
   std::uint8_t bits = 0;
-  for (std::size_t row = begin; row < labels.size(); ++row) bits |= labels[row];
+  for (const std::uint8_t label : labels) bits |= label;
   return is_label_code(bits);
 }
 
-bool are_weights(const std::vector<double>& weights, std::size_t begin) {
-  return all_finite(weights, begin) &&
-         std::ranges::none_of(std::span(weights).subspan(begin), [](double weight) { return weight < 0; });
+bool are_weights(std::span<const double> weights) {
+  return all_finite(weights, 0, weights.size()) &&
+         std::ranges::none_of(weights, [](double weight) { return weight < 0; });
 }
 
+void resize(Predictions& rows, std::size_t size, bool has_weight) {
+  const auto set_size = [size](auto& values) { values.resize(size); };
+  std::visit(set_size, rows.score.values());
+  std::visit(set_size, rows.uncertainty.values());
+  set_size(rows.label);
+  if (has_weight) set_size(rows.weight);
+}
+
+// Moves rows towards the front.
+void move_rows(Predictions& rows, std::size_t from, std::size_t to, std::size_t count) {
+  const auto move = [&](auto& values) {
+    if (!values.empty())
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(from), count,
+                  values.begin() + static_cast<std::ptrdiff_t>(to));
+  };
+  if (from == to) return;
+  std::visit(move, rows.score.values());
+  std::visit(move, rows.uncertainty.values());
+  move(rows.label);
+  move(rows.weight);
+}
+
+// Rows that are decoded by one thread, into `rows` of its own or straight to where all rows of the file go.
 struct Piece {
   ArrowUnit unit;
   Predictions rows;
+  std::size_t kept = 0;
 };
 
 class ArrowSource final : public RowSource {
@@ -78,9 +104,13 @@ class ArrowSource final : public RowSource {
     return *file_.schema()->field(static_cast<int>(column.index))->type();
   }
 
-  void reserve(Predictions& rows, std::uint64_t count) const;
-  void convert(Piece& piece) const;
-  void add_batch(const arrow::RecordBatch& batch, std::uint64_t first_row, Predictions& rows) const;
+  bool read_all(Predictions& into);
+  void report_progress(const Piece& piece);
+  [[nodiscard]] bool can_have(std::optional<std::uint64_t> rows) const;
+  void convert(Piece& piece, Predictions& rows, std::size_t begin) const;
+  void put_batch(const arrow::RecordBatch& batch, Predictions& rows, std::size_t begin) const;
+  [[nodiscard]] std::size_t keep_good(const arrow::RecordBatch& batch, std::uint64_t first_row, Predictions& rows,
+                                      std::size_t begin) const;
   void refuse(const arrow::RecordBatch& batch, std::size_t batch_row, std::uint64_t first_row, const Predictions& rows,
               std::size_t row) const;
   [[nodiscard]] Predictions take_spare();
@@ -95,11 +125,27 @@ class ArrowSource final : public RowSource {
   std::vector<Predictions> spare_;  // memory for pieces, which is dear to take from the system again and again
 };
 
+// Asks for large pages for the memory that is about to be filled: touching it first in small ones costs as much as
+// reading the file.
+void use_large_pages(Predictions& rows) {
+  const auto advise = [](const auto& values) {
+    constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
+    const auto begin = reinterpret_cast<std::uintptr_t>(values.data());
+    const std::uintptr_t end = begin + values.capacity() * sizeof(values[0]);
+    const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage;
+    const std::uintptr_t last = end / kPage * kPage;
+    if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // advice: may be ignored
+  };
+  std::visit(advise, rows.score.values());
+  std::visit(advise, rows.uncertainty.values());
+  advise(rows.label);
+  advise(rows.weight);
+}
+
 bool ArrowSource::read(Predictions& into, std::size_t rows) {
-  if (rows == std::numeric_limits<std::size_t>::max() && into.label.empty())
-    reserve(into, file_.num_rows().value_or(0));
+  const bool all = rows == std::numeric_limits<std::size_t>::max();
+  if (all && into.label.empty() && rows_read_ == 0 && can_have(file_.num_rows())) return read_all(into);
   const std::size_t rows_before = into.label.size();
-  const std::uint64_t total = options_.progress ? std::max<std::uint64_t>(file_.num_rows().value_or(0), 1) : 1;
   bool has_more = true;
   while (has_more && into.label.size() - rows_before < rows) {
     // A batch ends where enough rows were asked for, not where they arrive: where it ends depends on no race.
@@ -113,29 +159,60 @@ bool ArrowSource::read(Predictions& into, std::size_t rows) {
           asked += unit->rows;
           return std::make_unique<Piece>(Piece{.unit = *std::move(unit), .rows = take_spare()});
         },
-        [&](Piece& piece) { convert(piece); },
+        [&](Piece& piece) {
+          convert(piece, piece.rows, 0);
+          resize(piece.rows, piece.kept, columns_.weight.has_value());
+        },
         [&](Piece& piece) {
           append(into, piece.rows);
           give_back(std::move(piece.rows));
-          rows_read_ += piece.unit.rows;
-          if (!options_.progress) return;
-          const double share = static_cast<double>(rows_read_) / static_cast<double>(total);
-          options_.progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(file_.size())),
-                            file_.size());
+          into.rows_dropped += piece.unit.rows - piece.kept;
+          report_progress(piece);
         });
   }
   return has_more;
 }
 
-// Never more than the file can hold: eight rows to a byte are more than one of random numbers has, and a vector that
-// grows is slower, not wrong.
-void ArrowSource::reserve(Predictions& rows, std::uint64_t count) const {
-  count = std::min(count, 8 * file_.size());
-  rows.score.reserve(count);
-  rows.uncertainty.reserve(count);
-  rows.label.reserve(count);
-  if (columns_.weight) rows.weight.reserve(count);
+// The whole file straight into its place, when the number of rows is known. Where rows are dropped, those behind move
+// up.
+bool ArrowSource::read_all(Predictions& into) {
+  const std::uint64_t total = file_.num_rows().value();
+  const bool has_weight = columns_.weight.has_value();
+  std::visit([total](auto& values) { values.reserve(total); }, into.score.values());
+  std::visit([total](auto& values) { values.reserve(total); }, into.uncertainty.values());
+  into.label.reserve(total);
+  if (has_weight) into.weight.reserve(total);
+  use_large_pages(into);
+  resize(into, total, has_weight);
+  std::size_t filled = 0;
+  run_ordered<Piece>(
+      [&]() -> std::unique_ptr<Piece> {
+        std::optional<ArrowUnit> unit = file_.next_unit();
+        if (!unit) return nullptr;
+        if (unit->first_row + unit->rows > total) file_.refuse_damaged_file("it has more rows than it says");
+        return std::make_unique<Piece>(Piece{.unit = *std::move(unit), .rows = {}});
+      },
+      [&](Piece& piece) { convert(piece, into, piece.unit.first_row); },
+      [&](Piece& piece) {
+        move_rows(into, piece.unit.first_row, filled, piece.kept);
+        filled += piece.kept;
+        into.rows_dropped += piece.unit.rows - piece.kept;
+        report_progress(piece);
+      });
+  resize(into, filled, has_weight);
+  return false;
 }
+
+void ArrowSource::report_progress(const Piece& piece) {
+  rows_read_ += piece.unit.rows;
+  if (!options_.progress) return;
+  const double share =
+      static_cast<double>(rows_read_) / static_cast<double>(std::max<std::uint64_t>(file_.num_rows().value_or(0), 1));
+  options_.progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(file_.size())), file_.size());
+}
+
+// Whether a file of this size can have so many rows: eight to a byte are more than one of random numbers has.
+bool ArrowSource::can_have(std::optional<std::uint64_t> rows) const { return rows && *rows <= 8 * file_.size(); }
 
 Predictions ArrowSource::take_spare() {
   const std::lock_guard lock(spare_mutex_);
@@ -156,44 +233,53 @@ void ArrowSource::give_back(Predictions&& rows) {
   spare_.push_back(std::move(rows));
 }
 
-void ArrowSource::convert(Piece& piece) const {
+// The rows of a piece go to `begin` of `rows`; without those that drop_missing leaves out, of which none may be kept
+// when it is not asked for.
+void ArrowSource::convert(Piece& piece, Predictions& rows, std::size_t begin) const {
+  if (&rows == &piece.rows) resize(rows, piece.unit.rows, columns_.weight.has_value());
   std::uint64_t first_row = piece.unit.first_row;
-  reserve(piece.rows, piece.unit.rows);
+  std::uint64_t seen = 0;
   file_.decode(piece.unit, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
-    add_batch(*batch, first_row, piece.rows);
-    first_row += static_cast<std::uint64_t>(batch->num_rows());
+    const auto size = static_cast<std::size_t>(batch->num_rows());
+    seen += size;
+    if (seen > piece.unit.rows) file_.refuse_damaged_file("a row group has more rows than it says");
+    put_batch(*batch, rows, begin + piece.kept);
+    piece.kept += keep_good(*batch, first_row, rows, begin + piece.kept);
+    first_row += size;
   });
+  if (seen != piece.unit.rows) file_.refuse_damaged_file("a row group has fewer rows than it says");
 }
 
-// Appends the rows of a batch; those that drop_missing leaves out are counted, or the first of them is refused.
-void ArrowSource::add_batch(const arrow::RecordBatch& batch, std::uint64_t first_row, Predictions& rows) const {
-  const std::size_t begin = rows.label.size();
-  append_numbers(values_of(batch, columns_.score), rows.score);
-  append_numbers(values_of(batch, columns_.uncertainty), rows.uncertainty);
-  append_labels(values_of(batch, columns_.label), rows.label);
-  if (columns_.weight) append_numbers(values_of(batch, *columns_.weight), rows.weight);
-  if (all_finite(rows.score, begin) && all_finite(rows.uncertainty, begin) && are_labels(rows.label, begin) &&
-      (!columns_.weight || are_weights(rows.weight, begin))) {
-    return;
+void ArrowSource::put_batch(const arrow::RecordBatch& batch, Predictions& rows, std::size_t begin) const {
+  put_numbers(values_of(batch, columns_.score), rows.score, begin);
+  put_numbers(values_of(batch, columns_.uncertainty), rows.uncertainty, begin);
+  std::vector<std::uint8_t> labels;
+  append_labels(values_of(batch, columns_.label), labels);
+  std::ranges::copy(labels, rows.label.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (!columns_.weight) return;
+  std::vector<double> weights;
+  append_numbers(values_of(batch, *columns_.weight), weights);
+  std::ranges::copy(weights, rows.weight.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+// How many of the rows at `begin` are kept, and moves these together; the first bad one is refused unless drop_missing.
+std::size_t ArrowSource::keep_good(const arrow::RecordBatch& batch, std::uint64_t first_row, Predictions& rows,
+                                   std::size_t begin) const {
+  const auto size = static_cast<std::size_t>(batch.num_rows());
+  if (all_finite(rows.score.span(), begin, size) && all_finite(rows.uncertainty.span(), begin, size) &&
+      are_labels(std::span(rows.label).subspan(begin, size)) &&
+      (!columns_.weight || are_weights(std::span(rows.weight).subspan(begin, size)))) {
+    return size;
   }
-  std::vector<std::size_t> kept;
-  for (std::size_t row = begin; row < rows.label.size(); ++row) {
+  std::size_t kept = 0;
+  for (std::size_t row = begin; row < begin + size; ++row) {
     const bool is_good = std::isfinite(rows.score.span()[row]) && std::isfinite(rows.uncertainty.span()[row]) &&
                          is_label_code(rows.label[row]) &&
                          (!columns_.weight || (std::isfinite(rows.weight[row]) && rows.weight[row] >= 0));
-    if (is_good) kept.push_back(row);
     if (!is_good && !options_.drop_missing) refuse(batch, row - begin, first_row, rows, row);
+    if (is_good) move_rows(rows, row, begin + kept++, 1);
   }
-  rows.rows_dropped += rows.label.size() - begin - kept.size();
-  const auto keep = [&](auto& values) {
-    std::size_t end = begin;
-    for (const std::size_t row : kept) values[end++] = values[row];
-    values.resize(end);
-  };
-  std::visit(keep, rows.score.values());
-  std::visit(keep, rows.uncertainty.values());
-  keep(rows.label);
-  if (columns_.weight) keep(rows.weight);
+  return kept;
 }
 
 // `row` is the place in `rows` of a bad row, `batch_row` that in the batch, which starts at `first_row` of the file.

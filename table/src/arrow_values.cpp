@@ -148,10 +148,10 @@ void append_dictionary(const arrow::Array& array, std::vector<Value>& values, Va
   }
 }
 
-template <typename Value>
-void mark_nulls(const arrow::Array& array, std::vector<Value>& values, Value missing) {
+// `begin` is where the values of the array begin.
+template <typename Values>
+void mark_nulls(const arrow::Array& array, Values& values, std::size_t begin, typename Values::value_type missing) {
   if (array.null_count() == 0) return;
-  const std::size_t begin = values.size() - static_cast<std::size_t>(array.length());
   for (std::int64_t row = 0; row < array.length(); ++row) {
     if (array.IsNull(row)) values[begin + static_cast<std::size_t>(row)] = missing;
   }
@@ -181,18 +181,24 @@ void append_numbers(const arrow::Array& array, std::vector<double>& values) {
   for (std::int64_t row = 0; !done && row < array.length(); ++row) {
     values.push_back(array.IsNull(row) ? kMissing : slow_number(array, row));
   }
-  if (done) mark_nulls(array, values, kMissing);
+  if (done) mark_nulls(array, values, values.size() - static_cast<std::size_t>(array.length()), kMissing);
 }
 
-void append_numbers(const arrow::Array& array, RealColumn& column) {
-  if (!column.is_single()) {
-    append_numbers(array, std::get<std::vector<double>>(column.values()));
-    return;
-  }
-  auto& values = std::get<std::vector<float>>(column.values());
-  const auto& typed = static_cast<const arrow::FloatArray&>(array);
-  values.insert(values.end(), typed.raw_values(), typed.raw_values() + typed.length());
-  mark_nulls(array, values, std::numeric_limits<float>::quiet_NaN());
+void put_numbers(const arrow::Array& array, RealColumn& column, std::size_t begin) {
+  const auto put = [&]<typename Real>(RealColumn::Vector<Real>& values) {
+    using RealArray = std::conditional_t<sizeof(Real) == 4, arrow::FloatArray, arrow::DoubleArray>;
+    if (array.type_id() == RealArray::TypeClass::type_id) {
+      const auto& typed = static_cast<const RealArray&>(array);
+      std::copy(typed.raw_values(), typed.raw_values() + typed.length(),
+                values.begin() + static_cast<std::ptrdiff_t>(begin));
+      mark_nulls(array, values, begin, std::numeric_limits<Real>::quiet_NaN());
+      return;
+    }
+    std::vector<double> numbers;
+    append_numbers(array, numbers);
+    for (std::size_t row = 0; row < numbers.size(); ++row) values[begin + row] = static_cast<Real>(numbers[row]);
+  };
+  std::visit(put, column.values());
 }
 
 void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels) {
@@ -216,7 +222,7 @@ void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels)
     }
   });
   if (done) {
-    mark_nulls(array, labels, kMissingLabel);
+    mark_nulls(array, labels, begin, kMissingLabel);
   } else if (array.type_id() == arrow::Type::BOOL && array.null_count() == 0 && length > 0) {
     const std::uint8_t* const bits = array.data()->buffers[1]->data();
     const auto offset = static_cast<std::size_t>(array.offset());
@@ -237,12 +243,8 @@ RealColumn empty_column(const arrow::DataType& type) {
   return type.id() == arrow::Type::FLOAT ? RealColumn(std::vector<float>()) : RealColumn(std::vector<double>());
 }
 
-bool all_finite(const RealColumn& column, std::size_t begin) {
-  return column.span().visit([begin](auto values) { return are_finite(values.subspan(begin)); });
-}
-
-bool all_finite(const std::vector<double>& values, std::size_t begin) {
-  return are_finite(std::span(values).subspan(begin));
+bool all_finite(RealSpan values, std::size_t begin, std::size_t size) {
+  return values.visit([=](auto span) { return are_finite(span.subspan(begin, size)); });
 }
 
 std::string bad_value(const arrow::Array& array, std::int64_t row) {

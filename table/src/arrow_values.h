@@ -23,17 +23,17 @@ void check_label_type(const ColumnNames& names, const Column& column, const arro
 
 /// Appends the values of a column whose type was checked, NaN for null. Integers and decimals are rounded to double.
 void append_numbers(const arrow::Array& array, std::vector<double>& values);
-/// float32 into a single-precision column, any number into a double-precision one.
-void append_numbers(const arrow::Array& array, RealColumn& column);
+/// Puts them into a column that is long enough, from row `begin` on: float32 into a single-precision column, any number
+/// into a double-precision one.
+void put_numbers(const arrow::Array& array, RealColumn& column, std::size_t begin);
 /// Appends 0, 1 or one of the codes above.
 void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels);
 
 /// No rows, in the precision of the type.
 [[nodiscard]] RealColumn empty_column(const arrow::DataType& type);
 
-/// Whether all values from `begin` on are finite.
-[[nodiscard]] bool all_finite(const RealColumn& column, std::size_t begin);
-[[nodiscard]] bool all_finite(const std::vector<double>& values, std::size_t begin);
+/// Whether `size` values from `begin` on are finite.
+[[nodiscard]] bool all_finite(RealSpan values, std::size_t begin, std::size_t size);
 
 /// What is wrong with a value that is null or, as a number, not finite; with the hint at drop_missing.
 [[nodiscard]] std::string bad_value(const arrow::Array& array, std::int64_t row);

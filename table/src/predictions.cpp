@@ -113,15 +113,15 @@ void RealColumn::reserve(std::size_t rows) {
 void RealColumn::append(RealSpan more) {
   more.visit([this](auto span) {
     using Value = std::remove_cv_t<typename decltype(span)::element_type>;
-    if (std::vector<Value>* values = std::get_if<std::vector<Value>>(&values_)) {
+    if (Vector<Value>* values = std::get_if<Vector<Value>>(&values_)) {
       values->insert(values->end(), span.begin(), span.end());
       return;
     }
     if (is_single()) {
-      const auto& values = std::get<std::vector<float>>(values_);
-      values_ = std::vector<double>(values.begin(), values.end());
+      const auto& values = std::get<Vector<float>>(values_);
+      values_ = Vector<double>(values.begin(), values.end());
     }
-    auto& values = std::get<std::vector<double>>(values_);
+    auto& values = std::get<Vector<double>>(values_);
     values.insert(values.end(), span.begin(), span.end());
   });
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "limen/binning.h"
 #include "limen/grid.h"
 #include "limen/objective.h"
 #include "limen/samples.h"
@@ -29,6 +30,13 @@ namespace limen {
 [[nodiscard]] std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
                                                  const Objective& objective);
 
+/// merge_bins(count_distinct(samples, edges), bins) for equal shares, bit for bit, without sorting all scores: counts
+/// in fine buckets, and sorts only those in which a bin can end. It lacks `scaled_uncertainty`. Two passes; memory: one
+/// byte a row plus the rows collected. Unset where count_distinct is the way: rows with weights, few rows, more than
+/// 255 levels, or bins of so few rows that most are near an end.
+[[nodiscard]] std::optional<Grid> count_quantile_bins(const Samples& samples, const std::vector<double>& edges,
+                                                      std::int64_t bins);
+
 /// Rows that are too many for memory: calls its argument with batch after batch. Every call must bring the same rows.
 using SampleBatches = std::function<void(const std::function<void(const Samples&)>&)>;
 
@@ -38,7 +46,8 @@ struct BatchOverview {
   std::size_t positives = 0;
   double lowest_score = 0;
   double highest_score = 0;
-  std::vector<double> edges;  ///< as uncertainty_edges (equi-weight) gives for all rows together
+  std::vector<double> score_sample;  ///< every n-th score
+  std::vector<double> edges;         ///< as uncertainty_edges (equi-weight) gives for all rows together
 };
 
 /// One pass, two with more than one level. Checks the rows; throws InvalidInput, also for rows with weights.

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "detail/key_map.h"
+
 namespace limen::detail {
 
 /// Unsigned integers in the order of the finite numbers they come from; -0 and +0 give the same key.
@@ -35,8 +37,40 @@ struct RankedValue {
   std::size_t run_end;    ///< number of values not larger
 };
 
+template <typename Real>
+struct Range {
+  Real low = std::numeric_limits<Real>::infinity();
+  Real high = -std::numeric_limits<Real>::infinity();
+};
+
+/// On one thread.
+Range<float> range_of_block(const float* values, std::size_t size);
+Range<double> range_of_block(const double* values, std::size_t size);
+
+template <typename Real>
+Range<Real> range_of(std::span<const Real> values) {
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::size_t>(0, values.size(), 1 << 16), Range<Real>{},
+      [&](const tbb::blocked_range<std::size_t>& rows, Range<Real> range) {
+        const Range<Real> block = range_of_block(values.data() + rows.begin(), rows.size());
+        return Range<Real>{std::min(range.low, block.low), std::max(range.high, block.high)};
+      },
+      [](Range<Real> a, Range<Real> b) {
+        return Range<Real>{std::min(a.low, b.low), std::max(a.high, b.high)};
+      });
+}
+
+/// Every n-th key, so that there are at most `most` of them.
+template <typename Real>
+auto sample_keys(std::span<const Real> values, std::size_t most) {
+  std::vector<decltype(ordered_key(Real{}))> keys;
+  const std::size_t step = values.size() / most + 1;
+  for (std::size_t row = 0; row < values.size(); row += step) keys.push_back(ordered_key(values[row]));
+  return keys;
+}
+
 /// The values at the given ranks (0-based, increasing, below values.size()) of the sorted values, without sorting them:
-/// one counting pass over the leading bits of the keys, one pass that collects only the buckets that hold a rank.
+/// one pass that counts into buckets of about equal depth, one that collects only the buckets that hold a rank.
 template <typename Real>
 std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
   if (values.size() < (std::size_t{1} << 17)) {
@@ -52,22 +86,20 @@ std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std
     }
     return result;
   }
-  constexpr int kKeyBits = static_cast<int>(8 * sizeof(Real));
-  constexpr int kBucketBits = sizeof(Real) == 4 ? 16 : 18;
-  constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
-  const auto bucket_of = [](Real value) {
-    return static_cast<std::size_t>(ordered_key(value) >> (kKeyBits - kBucketBits));
-  };
+  const Range<Real> range = range_of(values);
+  const KeyMap map(ordered_key(range.low), ordered_key(range.high), sample_keys(values, std::size_t{1} << 16), 4096);
+  const std::size_t num_buckets = map.num_buckets();
   const tbb::blocked_range<std::size_t> all(0, values.size(), 1 << 16);
 
-  tbb::combinable<std::vector<std::uint64_t>> partial_counts([&] { return std::vector<std::uint64_t>(kBuckets, 0); });
-  tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& range) {
-    std::vector<std::uint64_t>& counts = partial_counts.local();
-    for (std::size_t row = range.begin(); row < range.end(); ++row) ++counts[bucket_of(values[row])];
+  tbb::combinable<std::vector<std::uint64_t>> partial_counts(
+      [&] { return std::vector<std::uint64_t>(num_buckets, 0); });
+  tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& rows) {
+    std::uint64_t* const counts = partial_counts.local().data();
+    for (std::size_t row = rows.begin(); row < rows.end(); ++row) ++counts[map.bucket_of(ordered_key(values[row]))];
   });
-  std::vector<std::uint64_t> counts(kBuckets, 0);
+  std::vector<std::uint64_t> counts(num_buckets, 0);
   partial_counts.combine_each([&](const std::vector<std::uint64_t>& part) {
-    for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) counts[bucket] += part[bucket];
+    for (std::size_t bucket = 0; bucket < num_buckets; ++bucket) counts[bucket] += part[bucket];
   });
 
   // Buckets that hold a rank, in order; `before` = number of values in lower buckets.
@@ -76,10 +108,10 @@ std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std
     std::size_t before;
   };
   std::vector<Hit> hits;
-  std::vector<std::uint8_t> wanted(kBuckets, 0);
+  std::vector<std::uint8_t> wanted(num_buckets, 0);
   std::size_t before = 0;
   std::size_t next = 0;
-  for (std::size_t bucket = 0; bucket < kBuckets && next < ranks.size(); ++bucket) {
+  for (std::size_t bucket = 0; bucket < num_buckets && next < ranks.size(); ++bucket) {
     if (ranks[next] < before + counts[bucket]) {
       hits.push_back({bucket, before});
       wanted[bucket] = 1;
@@ -89,10 +121,10 @@ std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std
   }
 
   tbb::combinable<std::vector<Real>> partial_values;
-  tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& range) {
+  tbb::parallel_for(all, [&](const tbb::blocked_range<std::size_t>& rows) {
     std::vector<Real>& part = partial_values.local();
-    for (std::size_t row = range.begin(); row < range.end(); ++row) {
-      if (wanted[bucket_of(values[row])] != 0) part.push_back(values[row] + Real{0});
+    for (std::size_t row = rows.begin(); row < rows.end(); ++row) {
+      if (wanted[map.bucket_of(ordered_key(values[row]))] != 0) part.push_back(values[row] + Real{0});
     }
   });
   std::vector<Real> collected;
@@ -130,28 +162,6 @@ std::optional<Real> smallest_above(std::span<const Real> values, Real limit) {
       },
       [](Real a, Real b) { return std::min(a, b); });
   return smallest == kNone ? std::nullopt : std::optional(smallest + Real{0});
-}
-
-template <typename Real>
-struct Range {
-  Real low = std::numeric_limits<Real>::infinity();
-  Real high = -std::numeric_limits<Real>::infinity();
-};
-
-template <typename Real>
-Range<Real> range_of(std::span<const Real> values) {
-  return tbb::parallel_reduce(
-      tbb::blocked_range<std::size_t>(0, values.size(), 1 << 16), Range<Real>{},
-      [&](const tbb::blocked_range<std::size_t>& rows, Range<Real> range) {
-        for (std::size_t row = rows.begin(); row < rows.end(); ++row) {
-          range.low = std::min(range.low, values[row]);
-          range.high = std::max(range.high, values[row]);
-        }
-        return range;
-      },
-      [](Range<Real> a, Range<Real> b) {
-        return Range<Real>{std::min(a.low, b.low), std::max(a.high, b.high)};
-      });
 }
 
 }  // namespace limen::detail

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,22 +43,44 @@ struct ReadOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress = nullptr;
 };
 
+/// Leaves new elements of a vector as they are, where std::allocator makes them zero: whoever resizes it fills it.
+template <typename Value>
+struct UninitializedAllocator : std::allocator<Value> {
+  template <typename Other>
+  struct rebind {
+    using other = UninitializedAllocator<Other>;
+  };
+  template <typename Other>
+  void construct(Other* place) noexcept {
+    ::new (static_cast<void*>(place)) Other;
+  }
+  template <typename Other, typename... Arguments>
+  void construct(Other* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) Other(std::forward<Arguments>(arguments)...);
+  }
+};
+
 /// A column of real numbers in single or double precision.
 class RealColumn {
  public:
+  template <typename Real>
+  using Vector = std::vector<Real, UninitializedAllocator<Real>>;
+
   RealColumn() = default;
-  RealColumn(std::vector<double> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
-  RealColumn(std::vector<float> values) : values_(std::move(values)) {}   // NOLINT(google-explicit-constructor)
+  RealColumn(const std::vector<double>& values)  // NOLINT(google-explicit-constructor)
+      : values_(Vector<double>(values.begin(), values.end())) {}
+  RealColumn(const std::vector<float>& values)  // NOLINT(google-explicit-constructor)
+      : values_(Vector<float>(values.begin(), values.end())) {}
 
   [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] bool is_single() const { return std::holds_alternative<std::vector<float>>(values_); }
+  [[nodiscard]] bool is_single() const { return std::holds_alternative<Vector<float>>(values_); }
   [[nodiscard]] RealSpan span() const;
 
   void reserve(std::size_t rows);
   /// Adds rows. When the precisions differ, all values become double, which changes none of them.
   void append(RealSpan more);
 
-  using Values = std::variant<std::vector<double>, std::vector<float>>;
+  using Values = std::variant<Vector<double>, Vector<float>>;
   /// For filling it in place.
   [[nodiscard]] Values& values() { return values_; }
 
