@@ -19,7 +19,7 @@ namespace limen {
 /// A parallel pass counts rows into score buckets per level. Any boundary that ends inside a bucket is at most as good
 /// as one that takes the bucket's positives first; that gives a bound from the buckets alone, and with the best
 /// boundary that ends between buckets, the buckets in which an optimum can still end. Those are split again, or
-/// collected and sorted when few rows are left. About three passes over the data; memory: one byte a row plus the rows
+/// copied out and sorted. Two passes over the data as a rule; memory: one byte a row plus the rows
 /// collected.
 ///
 /// Where no boundary is feasible solve_exact says so on this grid too, but the precision it names as the best
@@ -50,7 +50,8 @@ struct BatchOverview {
   std::vector<double> edges;         ///< as uncertainty_edges (equi-weight) gives for all rows together
 };
 
-/// One pass, two with more than one level. Checks the rows; throws InvalidInput, also for rows with weights.
+/// One pass as a rule; with more than one level two or three where the first rows are not like the rest. Checks the
+/// rows; throws InvalidInput, also for rows with weights.
 [[nodiscard]] BatchOverview look_through(const SampleBatches& batches, int levels);
 
 /// count_selected on rows in batches: two more passes as a rule. Memory does not grow with the rows, but with the
