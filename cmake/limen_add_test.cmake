@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: MIT
 # limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...])
-# One GoogleTest program from NAME.cpp, run by ctest as one test.
+# One GoogleTest program from NAME.cpp, run by ctest as one test. Label `torch`: its process loads torch. Labels `slow` and
+# `release`: `make test` runs it in the release build too (target release_tests), which has the vectorised kernels; `slow`:
+# only there.
+add_custom_target(release_tests)
 function(limen_add_test name)
   cmake_parse_arguments(ARG "" "" "LIBS;LABELS;SOURCES" ${ARGN})
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} limen_flags limen_test_support GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if("slow" IN_LIST ARG_LABELS OR "release" IN_LIST ARG_LABELS)
+    add_dependencies(release_tests ${name})
+  endif()
+  if(LIMEN_SANITIZE AND "torch" IN_LIST ARG_LABELS)
+    # Torch is not instrumented: containers that it fills look wrong. The search for leaks crashes in the thread-local
+    # memory of a library that was loaded late.
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+      "ASAN_OPTIONS=detect_odr_violation=0:detect_container_overflow=0:detect_leaks=0")
+  endif()
 endfunction()

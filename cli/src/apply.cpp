@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "limen/boundary.h"
-#include "limen/error.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -32,18 +31,14 @@ int run(Flags flags, const CLI::App& verb) {
   (void)open_output(flags.output, {});  // refuses a path that cannot be written before any work is done
   std::size_t flagged = 0;
   table::AppendResult result;
-  try {
+  with_bad_input([&] {
     const table::AppendOptions options{read_options(shown(flags.inputs), flags.table),
                                        parse_format(flags.output_format)};
     result = table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
       decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
       for (const std::uint8_t decision : batch.decision) flagged += decision;
     });
-  } catch (const IoError& error) {
-    // The output could be opened: what fails now is the writing. Input that cannot be read is bad input.
-    if (std::string(error.what()).find(": cannot be written") != std::string::npos) throw;
-    throw InvalidInput(error.what());
-  }
+  });
   if (result.rows_dropped > 0) {
     fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.inputs),
                plural_text(static_cast<double>(result.rows_dropped), "row"));

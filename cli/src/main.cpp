@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "limen/error.h"
+#include "limen/nearest_name.h"
 #include "limen/version.h"
 #include "text.h"
 #include "verbs.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// What was wrong with the command line, with the nearest verb or flag where a name is unknown.
 std::string usage_error(const CLI::App& program, int argc, char** argv, const CLI::ParseError& error) {
-  using limen::cli::nearest_name;
+  using limen::nearest_name;
   const auto guess = [](const std::string& nearest) {
     return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest);
   };
@@ -60,11 +61,14 @@ int run(int argc, char** argv) {
 
   Action action;
   add_simulate(program, action);
+  add_evidence(program, action);
   add_fit(program, action);
   add_apply(program, action);
   add_evaluate(program, action);
   add_compare(program, action);
   add_frontier(program, action);
+  add_train(program, action);
+  add_predict(program, action);
   for (CLI::App* verb : program.get_subcommands({})) verb->get_formatter()->column_width(34);
 
   try {

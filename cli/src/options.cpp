@@ -129,11 +129,23 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& flag) {
 table::ReadOptions read_options(const std::string& name, const TableFlags& flags) {
   table::ReadOptions options = flags.read;
   options.format = parse_format(flags.format);
-  if (isatty(STDERR_FILENO) != 0) {
-    auto line = std::make_shared<ProgressLine>(name);
-    options.progress = [line](std::uint64_t done, std::uint64_t all) { line->update(done, all); };
-  }
+  options.progress = progress_line(name);
   return options;
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name) {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return
+      [line = std::make_shared<ProgressLine>(name)](std::uint64_t done, std::uint64_t all) { line->update(done, all); };
+}
+
+void with_bad_input(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const IoError& error) {
+    if (std::string(error.what()).find(": cannot be written") != std::string::npos) throw;
+    throw InvalidInput(error.what());
+  }
 }
 
 table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags) {

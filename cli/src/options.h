@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,6 +30,13 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 
 /// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
 [[nodiscard]] table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags);
+
+/// Shows progress in bytes under this name while stderr is a terminal; null when it is not.
+[[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name);
+
+/// Calls `action`, which reads files and writes an output that could be opened: input that cannot be read is bad input,
+/// a failure to write is a failure.
+void with_bad_input(const std::function<void()>& action);
 
 /// The table flags' read options with the progress display.
 [[nodiscard]] table::ReadOptions read_options(const std::string& name, const TableFlags& flags);

@@ -17,9 +17,6 @@ namespace limen::cli {
 /// "1 row", "2 rows".
 [[nodiscard]] std::string plural_text(double count, std::string_view noun);
 
-/// What `name` was probably meant to be: the candidate that fewest letters separate from it; empty when none is close.
-[[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
 /// "function: message" -> "message".
 [[nodiscard]] std::string without_prefix(std::string_view message, std::string_view function);
 

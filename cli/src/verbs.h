@@ -21,6 +21,9 @@ void add_fit(CLI::App& program, Action& action);
 void add_apply(CLI::App& program, Action& action);
 void add_evaluate(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
+void add_evidence(CLI::App& program, Action& action);
 void add_frontier(CLI::App& program, Action& action);
+void add_train(CLI::App& program, Action& action);
+void add_predict(CLI::App& program, Action& action);
 
 }  // namespace limen::cli

@@ -3,6 +3,7 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <boost/math/distributions/beta.hpp>
@@ -110,6 +111,59 @@ Evaluation evaluate(const Rule& rule, const Samples& samples) {
   }
   evaluation.total = scaled(total, unit, effective_fraction);
   return evaluation;
+}
+
+namespace {
+
+/// Calls `step` with negatives and positives of every distinct score, from the highest down.
+template <typename Step>
+void for_each_score(std::span<const double> score, std::span<const std::uint8_t> label, const char* function,
+                    const Step& step) {
+  const auto refuse = [&](const std::string& what) { throw InvalidInput(std::string(function) + ": " + what); };
+  if (score.size() != label.size()) {
+    refuse("score has " + std::to_string(score.size()) + " rows, label has " + std::to_string(label.size()));
+  }
+  std::vector<std::pair<double, std::uint8_t>> rows(score.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (std::isnan(score[row])) refuse("score[" + std::to_string(row) + "] is NaN");
+    rows[row] = {score[row], label[row]};
+  }
+  tbb::parallel_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t row = 0; row < rows.size();) {
+    const double value = rows[row].first;
+    double negatives = 0;
+    double positives = 0;
+    for (; row < rows.size() && rows[row].first == value; ++row) ++(rows[row].second != 0 ? positives : negatives);
+    step(negatives, positives);
+  }
+}
+
+}  // namespace
+
+double average_precision(std::span<const double> score, std::span<const std::uint8_t> label) {
+  double flagged = 0;
+  double true_positives = 0;
+  double sum = 0;
+  for_each_score(score, label, "average_precision", [&](double negatives, double positives) {
+    flagged += negatives + positives;
+    true_positives += positives;
+    sum += positives * (true_positives / flagged);
+  });
+  if (true_positives == 0) throw InvalidInput("average_precision: no row is positive");
+  return sum / true_positives;
+}
+
+double roc_auc(std::span<const double> score, std::span<const std::uint8_t> label) {
+  double negatives_so_far = 0;
+  double positives_so_far = 0;
+  double pairs = 0;
+  for_each_score(score, label, "roc_auc", [&](double negatives, double positives) {
+    pairs += negatives * (positives_so_far + positives / 2);
+    positives_so_far += positives;
+    negatives_so_far += negatives;
+  });
+  if (positives_so_far == 0 || negatives_so_far == 0) throw InvalidInput("roc_auc: both classes are needed");
+  return pairs / positives_so_far / negatives_so_far;
 }
 
 }  // namespace limen

@@ -5,12 +5,14 @@
 #include <arrow/table_builder.h>
 #include <arrow/util/utf8.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "arrow_status.h"
+#include "csv_frame.h"
 #include "fields.h"
 
 namespace limen::table::detail {
@@ -77,21 +79,30 @@ arrow::Status add_value(arrow::ArrayBuilder& builder, std::string_view text) {
   }
 }
 
+// A column that must be a number, and whose missing values leave no trace, is double whatever it looks like.
+bool must_be_number(const AppendPlan& plan, const std::string& name) {
+  return plan.rules.rule != MissingRule::kKeep && std::ranges::any_of(plan.wanted, [&](const WantedColumn& column) {
+           return column.kind == ColumnKind::kNumber && trimmed(column.name) == name;
+         });
+}
+
 }  // namespace
 
-std::shared_ptr<arrow::Schema> infer_schema(const std::vector<Input>& inputs, const ReadOptions& options) {
+std::shared_ptr<arrow::Schema> infer_schema(const std::vector<Input>& inputs, const AppendPlan& plan) {
   std::optional<ColumnNames> first;
   std::vector<Candidates> candidates;
   for (const Input& input : inputs) {
     if (!is_text(input.format) || is_stdin(input)) continue;
-    CsvTable table(input, {.columns = options.columns}, {});
-    if (!first) first = table.names();
-    require_same_columns(*first, table.names());
-    candidates.resize(first->names.size());
+    CsvTable table(input);
+    const std::vector<std::size_t> kept = plan.kept_in(table.names());
+    const ColumnNames names = plan.kept_names(table.names());
+    if (!first) first = names;
+    require_same_columns(*first, names);
+    candidates.resize(kept.size());
     std::string scratch;
     while (const CsvRow* row = table.next()) {
       for (std::size_t column = 0; column < candidates.size(); ++column) {
-        candidates[column].add(unquoted(row->fields[column], scratch));
+        candidates[column].add(unquoted(row->fields[kept[column]], scratch));
       }
     }
   }
@@ -99,61 +110,56 @@ std::shared_ptr<arrow::Schema> infer_schema(const std::vector<Input>& inputs, co
   arrow::FieldVector fields;
   for (std::size_t column = 0; column < candidates.size(); ++column) {
     const std::string& name = first->names[column];
-    const bool is_number = name == trimmed(options.columns.score) || name == trimmed(options.columns.uncertainty);
-    fields.push_back(arrow::field(name, is_number ? arrow::float64() : candidates[column].type()));
+    fields.push_back(arrow::field(name, must_be_number(plan, name) ? arrow::float64() : candidates[column].type()));
   }
   return arrow::schema(fields);
 }
 
-CsvBatches::CsvBatches(const Input& input, const ReadOptions& options, std::shared_ptr<arrow::Schema> schema)
-    : table_(input, options, {}),
-      score_(names().require(options.columns.score, "--score")),
-      uncertainty_(names().require(options.columns.uncertainty, "--uncertainty")),
+CsvBatches::CsvBatches(const Input& input, const AppendPlan& plan, const Progress& progress,
+                       std::shared_ptr<arrow::Schema> schema)
+    : plan_(plan),
+      table_(input, {}, progress),
+      wanted_(plan.wanted_in(names())),
+      kept_(plan.kept_in(names())),
       schema_(std::move(schema)) {
   if (schema_) return;
   arrow::FieldVector fields;
-  for (std::size_t column = 0; column < names().names.size(); ++column) {
-    const bool is_number = column == score_.index || column == uncertainty_.index;
-    fields.push_back(arrow::field(names().names[column], is_number ? arrow::float64() : arrow::utf8()));
+  for (const std::string& name : plan.kept_names(names()).names) {
+    fields.push_back(arrow::field(name, must_be_number(plan, name) ? arrow::float64() : arrow::utf8()));
   }
   schema_ = arrow::schema(fields);
 }
 
-std::optional<UndecidedRows> CsvBatches::next() {
+std::optional<FrameRows> CsvBatches::next() {
   const auto builder =
       value_or_refuse(arrow::RecordBatchBuilder::Make(schema_, arrow::default_memory_pool()), names().table, "text");
-  std::vector<double> scores;
-  std::vector<double> uncertainties;
-  UndecidedRows rows;
+  CsvFrameParser parser(names(), wanted_, plan_.rules);
+  FrameBuilder frame(wanted_);
+  FrameRows rows;
   std::string scratch;
   std::size_t bytes = 0;
-  while (static_cast<std::int64_t>(scores.size()) < kBatchRows && bytes < kBatchBytes) {
+  while (static_cast<std::int64_t>(frame.frame().num_rows) < kBatchRows && bytes < kBatchBytes) {
     const CsvRow* row = table_.next();
     if (row == nullptr) break;
     bytes += row->text.size();
-    const auto score = table_.values().number(*row, score_);
-    const auto uncertainty = table_.values().number(*row, uncertainty_);
-    if (!score || !uncertainty) {
+    if (!parser.add(*row, frame)) {
       ++rows.rows_dropped;
       continue;
     }
-    scores.push_back(*score);
-    uncertainties.push_back(*uncertainty);
-    for (std::size_t column = 0; column < row->fields.size(); ++column) {
+    for (std::size_t column = 0; column < kept_.size(); ++column) {
       arrow::ArrayBuilder& field = *builder->GetField(static_cast<int>(column));
-      const std::string_view text = unquoted(row->fields[column], scratch);
+      const std::string_view text = unquoted(row->fields[kept_[column]], scratch);
       if (field.type()->id() == arrow::Type::STRING && !arrow::util::ValidateUTF8(text)) {
-        table_.values().refuse_value(*row, {names().names[column], column},
+        table_.values().refuse_value(*row, {names().names[kept_[column]], kept_[column]},
                                      quoted(text) + " is not UTF-8 (save the file as UTF-8)");
       }
-      const bool is_number = column == score_.index || column == uncertainty_.index;
-      refuse_unless_ok(add_value(field, is_number ? trimmed(text) : text), names().table, "text");
+      const bool is_string = field.type()->id() == arrow::Type::STRING;
+      refuse_unless_ok(add_value(field, is_string ? text : trimmed(text)), names().table, "text");
     }
   }
-  if (scores.empty() && rows.rows_dropped == 0) return std::nullopt;
+  if (frame.frame().num_rows == 0 && rows.rows_dropped == 0) return std::nullopt;
   rows.batch = value_or_refuse(builder->Flush(), names().table, "text");
-  rows.score = std::move(scores);
-  rows.uncertainty = std::move(uncertainties);
+  rows.frame = frame.take();
   return rows;
 }
 

@@ -139,8 +139,15 @@ std::optional<std::uint64_t> ArrowFile::num_rows() {
   });
 }
 
-void ArrowFile::select(std::vector<int> fields) {
-  fields_ = std::move(fields);
+void ArrowFile::select(const std::vector<Column*>& chosen) {
+  fields_.clear();
+  for (const Column* column : chosen) fields_.push_back(static_cast<int>(column->index));
+  std::ranges::sort(fields_);
+  fields_.erase(std::ranges::unique(fields_).begin(), fields_.end());
+  for (Column* column : chosen) {
+    const auto place = std::ranges::find(fields_, static_cast<int>(column->index));
+    column->index = static_cast<std::size_t>(place - fields_.begin());
+  }
   guarded(names_.table, what(), [&] {
     if (!is_parquet_) {
       open_ipc();
@@ -152,6 +159,13 @@ void ArrowFile::select(std::vector<int> fields) {
       add_leaves(reader->manifest().schema_fields.at(static_cast<std::size_t>(field)), columns_);
     }
   });
+}
+
+void ArrowFile::report(const Progress& progress, const ArrowUnit& unit) {
+  if (!progress) return;
+  if (total_rows_ == 0) total_rows_ = std::max<std::uint64_t>(num_rows().value_or(0), 1);
+  const double share = static_cast<double>(unit.first_row + unit.rows) / static_cast<double>(total_rows_);
+  progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(size_)), size_);
 }
 
 std::unique_ptr<parquet::arrow::FileReader> ArrowFile::parquet_reader(bool is_large) const {

@@ -41,12 +41,16 @@ class ArrowFile {
   /// Unset for the stream form of Arrow IPC.
   [[nodiscard]] std::optional<std::uint64_t> num_rows();
 
-  /// Reads only these of the columns, in the order of the file. To be called before the first unit().
-  void select(std::vector<int> fields);
+  /// Reads only these of the columns, in the order of the file; from then on their index is that in the batches. To be
+  /// called before the first unit().
+  void select(const std::vector<Column*>& chosen);
 
   /// The next rows, unset after the last ones. Parquet row groups are left to decode(), for which several threads may
   /// go ahead, unless they are so large that their batches must be decoded one after the other.
   [[nodiscard]] std::optional<ArrowUnit> next_unit();
+
+  /// Tells how far a unit brings the reading of the file.
+  void report(const Progress& progress, const ArrowUnit& unit);
 
   /// Calls `use` with the batches of a unit, in order.
   template <typename Use>
@@ -79,6 +83,7 @@ class ArrowFile {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
   std::shared_ptr<arrow::Schema> schema_;
   std::uint64_t next_row_ = 0;
+  std::uint64_t total_rows_ = 0;  // for report(): 0 until it is asked for, 1 when not known
 
   std::shared_ptr<parquet::FileMetaData> metadata_;
   std::vector<int> columns_;  // leaves of the chosen fields

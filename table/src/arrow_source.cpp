@@ -83,16 +83,7 @@ class ArrowSource final : public RowSource {
 
     std::vector<Column*> roles = {&columns_.score, &columns_.uncertainty, &columns_.label};
     if (columns_.weight) roles.push_back(&*columns_.weight);
-    std::vector<int> fields;
-    for (const Column* column : roles) fields.push_back(static_cast<int>(column->index));
-    std::ranges::sort(fields);
-    fields.erase(std::ranges::unique(fields).begin(), fields.end());
-    file_.select(fields);
-    // From here on an index is that of a column in the batches.
-    for (Column* column : roles) {
-      const auto place = std::ranges::find(fields, static_cast<int>(column->index));
-      column->index = static_cast<std::size_t>(place - fields.begin());
-    }
+    file_.select(roles);
   }
 
   bool read(Predictions& into, std::size_t rows) override;
@@ -105,7 +96,6 @@ class ArrowSource final : public RowSource {
   }
 
   bool read_all(Predictions& into);
-  void report_progress(const Piece& piece);
   [[nodiscard]] bool can_have(std::optional<std::uint64_t> rows) const;
   void convert(Piece& piece, Predictions& rows, std::size_t begin) const;
   void put_batch(const arrow::RecordBatch& batch, Predictions& rows, std::size_t begin) const;
@@ -120,7 +110,7 @@ class ArrowSource final : public RowSource {
   ArrowFile file_;
   LabelledColumns columns_;
   Predictions empty_;
-  std::uint64_t rows_read_ = 0;
+  bool started_ = false;
   std::mutex spare_mutex_;
   std::vector<Predictions> spare_;  // memory for pieces, which is dear to take from the system again and again
 };
@@ -144,7 +134,8 @@ void use_large_pages(Predictions& rows) {
 
 bool ArrowSource::read(Predictions& into, std::size_t rows) {
   const bool all = rows == std::numeric_limits<std::size_t>::max();
-  if (all && into.label.empty() && rows_read_ == 0 && can_have(file_.num_rows())) return read_all(into);
+  if (all && into.label.empty() && !started_ && can_have(file_.num_rows())) return read_all(into);
+  started_ = true;
   const std::size_t rows_before = into.label.size();
   bool has_more = true;
   while (has_more && into.label.size() - rows_before < rows) {
@@ -167,7 +158,7 @@ bool ArrowSource::read(Predictions& into, std::size_t rows) {
           append(into, piece.rows);
           give_back(std::move(piece.rows));
           into.rows_dropped += piece.unit.rows - piece.kept;
-          report_progress(piece);
+          file_.report(options_.progress, piece.unit);
         });
   }
   return has_more;
@@ -197,18 +188,10 @@ bool ArrowSource::read_all(Predictions& into) {
         move_rows(into, piece.unit.first_row, filled, piece.kept);
         filled += piece.kept;
         into.rows_dropped += piece.unit.rows - piece.kept;
-        report_progress(piece);
+        file_.report(options_.progress, piece.unit);
       });
   resize(into, filled, has_weight);
   return false;
-}
-
-void ArrowSource::report_progress(const Piece& piece) {
-  rows_read_ += piece.unit.rows;
-  if (!options_.progress) return;
-  const double share =
-      static_cast<double>(rows_read_) / static_cast<double>(std::max<std::uint64_t>(file_.num_rows().value_or(0), 1));
-  options_.progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(file_.size())), file_.size());
 }
 
 // Whether a file of this size can have so many rows: eight to a byte are more than one of random numbers has.

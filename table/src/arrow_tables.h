@@ -24,10 +24,6 @@ namespace limen::table::detail {
 /// estimate_rows for one Parquet or Arrow IPC file.
 [[nodiscard]] std::optional<std::uint64_t> estimate_arrow_rows(const Input& input);
 
-/// append_decisions between any formats.
-AppendResult append_arrow(const std::vector<Input>& inputs, const std::string& output, Format output_format,
-                          const ReadOptions& options, const std::function<void(const DecisionBatch&)>& decide);
-
 /// Calls `row` with the number of each row, from 1, and its values in the columns that `choose` picks by their names,
 /// NaN for missing ones.
 void for_each_arrow_row(const Input& input, const std::function<std::vector<Column>(const ColumnNames&)>& choose,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "arrow_values.h"
 
+#include <arrow/compute/cast.h>
 #include <arrow/scalar.h>
 #include <arrow/util/float16.h>
 
@@ -17,24 +18,6 @@ namespace limen::table::detail {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-bool is_plain_number(const arrow::DataType& type) {
-  return type.id() == arrow::Type::NA || type.id() == arrow::Type::BOOL || arrow::is_integer(type.id()) ||
-         arrow::is_floating(type.id()) || arrow::is_decimal(type.id());
-}
-
-bool holds_text(const arrow::DataType& type) {
-  return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type.id());
-}
-
-const arrow::DataType& value_type(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::DICTIONARY) return type;
-  return *static_cast<const arrow::DictionaryType&>(type).value_type();
-}
-
-void refuse_type(const ColumnNames& names, const Column& column, const arrow::DataType& type, const char* wanted) {
-  names.refuse("column " + quoted(column.name) + " has type " + escaped(type.ToString(), 60) + ", must be " + wanted);
-}
 
 // Calls `use` with the array as its own type, for the types that hold numbers as C++ does; false for other types.
 template <typename Use>
@@ -100,19 +83,6 @@ double slow_number(const arrow::Array& array, std::int64_t row) {
   }
 }
 
-std::string_view string_value(const arrow::Array& array, std::int64_t row) {
-  switch (array.type_id()) {
-    case arrow::Type::STRING:
-    case arrow::Type::BINARY:
-      return static_cast<const arrow::BinaryArray&>(array).GetView(row);
-    case arrow::Type::LARGE_STRING:
-    case arrow::Type::LARGE_BINARY:
-      return static_cast<const arrow::LargeBinaryArray&>(array).GetView(row);
-    default:
-      return static_cast<const arrow::BinaryViewArray&>(array).GetView(row);
-  }
-}
-
 std::uint8_t label_of(double value) {
   if (std::isnan(value)) return kMissingLabel;
   return value == 0 ? 0 : value == 1 ? 1 : kBadLabelValue;
@@ -158,6 +128,37 @@ void mark_nulls(const arrow::Array& array, Values& values, std::size_t begin, ty
 }
 
 }  // namespace
+
+bool is_plain_number(const arrow::DataType& type) {
+  return type.id() == arrow::Type::NA || type.id() == arrow::Type::BOOL || arrow::is_integer(type.id()) ||
+         arrow::is_floating(type.id()) || arrow::is_decimal(type.id());
+}
+
+bool holds_text(const arrow::DataType& type) {
+  return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type.id());
+}
+
+const arrow::DataType& value_type(const arrow::DataType& type) {
+  if (type.id() != arrow::Type::DICTIONARY) return type;
+  return *static_cast<const arrow::DictionaryType&>(type).value_type();
+}
+
+void refuse_type(const ColumnNames& names, const Column& column, const arrow::DataType& type, const char* wanted) {
+  names.refuse("column " + quoted(column.name) + " has type " + escaped(type.ToString(), 60) + ", must be " + wanted);
+}
+
+std::string_view string_value(const arrow::Array& array, std::int64_t row) {
+  switch (array.type_id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+      return static_cast<const arrow::BinaryArray&>(array).GetView(row);
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      return static_cast<const arrow::LargeBinaryArray&>(array).GetView(row);
+    default:
+      return static_cast<const arrow::BinaryViewArray&>(array).GetView(row);
+  }
+}
 
 void check_number_type(const ColumnNames& names, const Column& column, const arrow::DataType& type) {
   if (!is_plain_number(value_type(type))) refuse_type(names, column, type, "a number");
@@ -237,6 +238,16 @@ void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels)
       out[row] = has_strings ? label_of(string_value(array, index)) : label_of(slow_number(array, index));
     }
   }
+}
+
+arrow::Result<std::shared_ptr<arrow::StringArray>> as_text(const arrow::Array& array) {
+  std::shared_ptr<arrow::Array> text = arrow::MakeArray(array.data());
+  // The shortest digits of a single-precision number read back as another double, and decisions could change.
+  if (text->type_id() == arrow::Type::FLOAT || text->type_id() == arrow::Type::HALF_FLOAT) {
+    ARROW_ASSIGN_OR_RAISE(text, arrow::compute::Cast(*text, arrow::float64()));
+  }
+  ARROW_ASSIGN_OR_RAISE(text, arrow::compute::Cast(*text, arrow::utf8()));
+  return std::static_pointer_cast<arrow::StringArray>(text);
 }
 
 RealColumn empty_column(const arrow::DataType& type) {

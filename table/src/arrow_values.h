@@ -2,10 +2,13 @@
 #pragma once
 
 #include <arrow/array.h>
+#include <arrow/result.h>
 #include <arrow/type.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "columns.h"
@@ -16,6 +19,19 @@ namespace limen::table::detail {
 /// Codes of a label column beside 0 and 1.
 inline constexpr std::uint8_t kMissingLabel = 2;
 inline constexpr std::uint8_t kBadLabelValue = 3;
+
+/// null, bool, integer, floating or decimal; and string or binary.
+[[nodiscard]] bool is_plain_number(const arrow::DataType& type);
+[[nodiscard]] bool holds_text(const arrow::DataType& type);
+/// The type itself, or that of the values of a dictionary.
+[[nodiscard]] const arrow::DataType& value_type(const arrow::DataType& type);
+[[noreturn]] void refuse_type(const ColumnNames& names, const Column& column, const arrow::DataType& type,
+                              const char* wanted);
+
+/// A value of a column that holds text.
+[[nodiscard]] std::string_view string_value(const arrow::Array& array, std::int64_t row);
+/// The values of a column of any other type but a dictionary as text shows them.
+[[nodiscard]] arrow::Result<std::shared_ptr<arrow::StringArray>> as_text(const arrow::Array& array);
 
 /// Refuses a column whose type has no plain meaning as a number, or as a label.
 void check_number_type(const ColumnNames& names, const Column& column, const arrow::DataType& type);

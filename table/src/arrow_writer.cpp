@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrow_values.h"
 #include "fields.h"
 #include "input.h"
 #include "limen/error.h"
@@ -176,17 +177,12 @@ class CsvWriter final : public FileWriter {
   std::shared_ptr<arrow::StringArray> as_text(const arrow::RecordBatch& batch, int column) const {
     arrow::Status status;
     std::shared_ptr<arrow::Array> plain = decoded(batch.column(column), status);
-    // The shortest digits of a single-precision number read back as another double, and decisions could change.
-    if (plain->type_id() == arrow::Type::FLOAT || plain->type_id() == arrow::Type::HALF_FLOAT) {
-      const auto wide = arrow::compute::Cast(*plain, arrow::float64());
-      if (wide.ok()) plain = *wide;
-    }
-    const auto text = arrow::compute::Cast(*plain, arrow::utf8());
+    auto text = detail::as_text(*plain);
     if (!text.ok()) {
       throw InvalidInput(name_ + ": column " + quoted(batch.column_name(column)) + " has type " +
                          escaped(plain->type()->ToString(), 60) + ", which text cannot hold (write Parquet)");
     }
-    return std::static_pointer_cast<arrow::StringArray>(*text);
+    return *std::move(text);
   }
 
   void add_field(std::string_view value) {

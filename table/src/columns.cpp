@@ -5,6 +5,7 @@
 
 #include "fields.h"
 #include "limen/error.h"
+#include "limen/nearest_name.h"
 
 namespace limen::table::detail {
 
@@ -37,13 +38,13 @@ Column ColumnNames::require(std::string_view name, std::string_view option) cons
   refuse("no column " + quoted(name) + "; the columns are: " + list + hint);
 }
 
-void ColumnNames::refuse(const std::string& what) const { throw InvalidInput(table + ": " + what); }
-
-void ColumnNames::require_undecided() const {
-  for (const std::string_view name : {"decision", "level"}) {
-    if (has(name)) refuse("already has a column " + quoted(name) + " (rename it or leave it out)");
-  }
+Column ColumnNames::require(std::string_view name) const {
+  const std::string nearest = has(trimmed(name)) ? "" : nearest_name(trimmed(name), names);
+  if (!nearest.empty()) refuse("no column " + quoted(trimmed(name)) + "; did you mean " + quoted(nearest) + "?");
+  return require(name, "");
 }
+
+void ColumnNames::refuse(const std::string& what) const { throw InvalidInput(table + ": " + what); }
 
 LabelledColumns find_labelled(const ColumnNames& names, const PredictionColumns& wanted) {
   return {.score = names.require(wanted.score, "--score"),

@@ -20,17 +20,18 @@ struct Column {
 struct ColumnNames {
   std::string table;  ///< the file as messages show it
   std::vector<std::string> names;
-  char separator = '\0';  ///< of text, for a guess why a column is absent
+  char separator = '\0';   ///< of text, for a guess why a column is absent
+  bool has_header = true;  ///< of text
 
   [[nodiscard]] bool has(std::string_view name) const;
   /// Unset when there is no such column; refuses a name that several columns have.
   [[nodiscard]] std::optional<Column> find(std::string_view name) const;
   /// `option` sets the name; empty when none does.
   [[nodiscard]] Column require(std::string_view name, std::string_view option) const;
+  /// The same, and names the column nearest to one that is absent.
+  [[nodiscard]] Column require(std::string_view name) const;
   /// Throws InvalidInput that starts with the table.
   [[noreturn]] void refuse(const std::string& what) const;
-  /// Refuses a table with a column that append_decisions adds.
-  void require_undecided() const;
 };
 
 /// Columns of labelled predictions.

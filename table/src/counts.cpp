@@ -58,7 +58,7 @@ CountedBin checked_bin(std::span<const double> values, const Refuse& refuse) {
 
 std::vector<CountedBin> read_csv_counts(const detail::Input& input, const ReadOptions& options) {
   // Missing values come back unset, for checked_bin() to refuse: there is no dropping rows of counts.
-  detail::CsvTable table(input, {.columns = options.columns, .drop_missing = true, .progress = options.progress}, {});
+  detail::CsvTable table(input, {}, options.progress, true);
   const std::vector<Column> columns = choose_columns(table.names(), options);
   std::vector<CountedBin> bins;
   std::vector<double> values(columns.size());

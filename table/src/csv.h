@@ -20,10 +20,6 @@ namespace limen::table::detail {
                                                   const CsvLimits& limits = {});
 
 /// estimate_rows for one file.
-[[nodiscard]] std::optional<std::uint64_t> estimate_csv_rows(const Input& input, const ReadOptions& options);
-
-/// append_decisions for files of one separator, byte for byte.
-AppendResult append_csv(const std::vector<Input>& inputs, const std::string& output, const ReadOptions& options,
-                        const std::function<void(const DecisionBatch&)>& decide, const CsvLimits& limits = {});
+[[nodiscard]] std::optional<std::uint64_t> estimate_csv_rows(const Input& input);
 
 }  // namespace limen::table::detail

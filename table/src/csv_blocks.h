@@ -17,7 +17,9 @@ struct CsvLimits {
   std::size_t chunk_bytes = std::size_t{1} << 18;
   /// A longer record is refused.
   std::size_t max_record_bytes = std::size_t{64} << 20;
-  /// append_csv decides on this many rows at a time, or on fewer when their text has batch_bytes.
+  /// Blocks that a reader in batches parses at a time.
+  std::size_t blocks_per_run = 64;
+  /// append_csv fills about this many rows at a time, or fewer when their text has batch_bytes.
   std::size_t batch_rows = 65'536;
   std::size_t batch_bytes = std::size_t{32} << 20;
 };

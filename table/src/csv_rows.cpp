@@ -53,6 +53,12 @@ const CsvRow* CsvRows::next() {
   }
 }
 
+void CsvRows::unread() {
+  begin_ = row_.text.data();
+  quote_ = nullptr;
+  place_ = {.line = row_.line, .blank_line = 0};
+}
+
 CsvBlock CsvRows::take_block() {
   const auto consumed = static_cast<std::size_t>(begin_ - own_block_.bytes.data());
   CsvBlock rest = std::exchange(own_block_, {});

@@ -50,6 +50,9 @@ class CsvRows {
   /// The next record, null after the last one.
   [[nodiscard]] const CsvRow* next();
 
+  /// Makes the record last returned the next one again; to be called only while it is still good.
+  void unread();
+
   /// For a caller that goes on by itself: what is left of the block at hand, and the blocks after it.
   [[nodiscard]] CsvBlock take_block();
   [[nodiscard]] CsvBlocks& blocks() { return *blocks_; }

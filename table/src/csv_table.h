@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "columns.h"
 #include "csv_rows.h"
@@ -33,24 +35,26 @@ class CsvValues {
   }
   [[nodiscard]] std::optional<double> weight(const CsvRow& row, const Column& column);
   [[nodiscard]] std::optional<std::uint8_t> label(const CsvRow& row, const Column& column);
+  /// Refuses a value that is missing, whatever drop_missing says.
+  [[noreturn]] void refuse_missing(const CsvRow& row, const Column& column);
   [[noreturn]] void refuse_value(const CsvRow& row, const Column& column, const std::string& what) const;
 
  private:
   [[noreturn]] void refuse_length(const CsvRow& row) const;
   std::nullopt_t refuse_or_drop_number(const CsvRow& row, const Column& column, std::string_view text,
-                                       FieldStatus status) const;
-  std::nullopt_t refuse_or_drop(const CsvRow& row, const Column& column, std::string_view text,
-                                bool is_not_finite) const;
+                                       FieldStatus status);
+  std::nullopt_t refuse_or_drop(const CsvRow& row, const Column& column, std::string_view text, bool is_not_finite);
 
   const ColumnNames& names_;
   bool drop_missing_;
   std::string scratch_;
 };
 
-/// A CSV or TSV file whose header has been read. Throws InvalidInput when it is empty.
+/// A CSV or TSV file whose header, if it has one, has been read. Throws InvalidInput when it is empty.
 class CsvTable {
  public:
-  CsvTable(const Input& input, const ReadOptions& options, const CsvLimits& limits);
+  explicit CsvTable(const Input& input, const CsvLimits& limits = {}, const Progress& progress = nullptr,
+                    bool drop_missing = false);
 
   /// The next record, which has one field for each column; null after the last one.
   [[nodiscard]] const CsvRow* next();
@@ -59,8 +63,11 @@ class CsvTable {
   [[nodiscard]] CsvValues& values() { return values_; }
   [[nodiscard]] CsvRows& rows() { return rows_; }
   [[nodiscard]] const InputFile& file() const { return file_; }
+  /// The header as written, and its fields; none when the names are not those of the file.
   [[nodiscard]] std::string_view header_text() const { return header_text_; }
-  /// Whether the header ends with CRLF.
+  [[nodiscard]] std::span<const std::string_view> header_fields() const { return header_fields_; }
+  [[nodiscard]] bool has_byte_order_mark() const { return rows_.has_byte_order_mark(); }
+  /// Whether the first line ends with CRLF.
   [[nodiscard]] bool has_crlf() const { return has_crlf_; }
 
  private:
@@ -69,6 +76,7 @@ class CsvTable {
   ColumnNames names_;
   CsvValues values_;
   std::string header_text_;
+  std::vector<std::string_view> header_fields_;  // parts of header_text_
   bool has_crlf_ = false;
 };
 

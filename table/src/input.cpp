@@ -61,14 +61,16 @@ std::optional<Format> format_of_extension(const std::string& path) {
   return std::nullopt;
 }
 
-std::vector<Input> resolve_inputs(const std::vector<std::string>& paths, std::optional<Format> format) {
+std::vector<Input> resolve_inputs(const std::vector<std::string>& paths, std::optional<Format> format,
+                                  const TextLayout& layout) {
   if (paths.empty()) throw InvalidInput("no input file is given");
   std::vector<Input> inputs;
   const auto add = [&](const std::string& path) {
     const std::optional<Format> by_extension = path == "-" ? std::nullopt : format_of_extension(path);
     inputs.push_back({.path = path,
                       .name = shown_path(path, "<stdin>"),
-                      .format = format.value_or(by_extension.value_or(Format::kCsv))});
+                      .format = format.value_or(by_extension.value_or(Format::kCsv)),
+                      .layout = layout});
   };
   for (const std::string& path : paths) {
     if (is_pattern(path)) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "append.h"
 #include "arrow_tables.h"
 #include "csv.h"
 #include "fields.h"
@@ -32,11 +33,10 @@ std::unique_ptr<RowSource> open_rows(const Input& input, const ReadOptions& opti
 class RowStream {
  public:
   RowStream(const std::vector<std::string>& paths, const ReadOptions& options)
-      : inputs_(detail::resolve_inputs(paths, options.format)), weight_name_(options.columns.weight) {
-    ReadOptions quiet = options;
-    quiet.progress = nullptr;
-    progress_.emplace(inputs_, options);
-    if (inputs_.size() > 1) find_precision(quiet);
+      : inputs_(detail::resolve_inputs(paths, options.format)), options_(options) {
+    options_.progress = nullptr;
+    progress_.emplace(inputs_, options.progress);
+    if (inputs_.size() > 1) find_precision();
   }
 
   // The next rows, at least `rows` unless the files end; unset after the last ones. Refuses files without any rows.
@@ -62,11 +62,11 @@ class RowStream {
 
  private:
   // Single precision only when all files have it. Stdin, which cannot be read twice, counts as double.
-  void find_precision(const ReadOptions& options) {
+  void find_precision() {
     bool score_is_single = true;
     bool uncertainty_is_single = true;
     for (const Input& input : inputs_) {
-      const Predictions rows = is_stdin(input) ? Predictions{} : open_rows(input, options)->empty();
+      const Predictions rows = is_stdin(input) ? Predictions{} : open_rows(input, options_)->empty();
       score_is_single = score_is_single && rows.score.is_single();
       uncertainty_is_single = uncertainty_is_single && rows.uncertainty.is_single();
       if (!score_is_single && !uncertainty_is_single) break;
@@ -78,15 +78,16 @@ class RowStream {
 
   void open_next() {
     const Input& input = inputs_[next_input_++];
-    source_ = open_rows(input, progress_->options_for(input));
+    options_.progress = progress_->next(input);
+    source_ = open_rows(input, options_);
     if (!has_weight_) has_weight_ = source_->has_weight();
     if (*has_weight_ == source_->has_weight()) return;
     throw InvalidInput(input.name + (*has_weight_ ? ": has no column " : ": has a column ") +
-                       detail::quoted(weight_name_) + ", unlike " + inputs_.front().name);
+                       detail::quoted(options_.columns.weight) + ", unlike " + inputs_.front().name);
   }
 
   std::vector<Input> inputs_;
-  std::string weight_name_;
+  ReadOptions options_;  // with the progress of the file at hand
   std::optional<detail::FileProgress> progress_;
   std::optional<Predictions> empty_;  // unset: that of the only source
   std::size_t next_input_ = 0;
@@ -153,7 +154,7 @@ std::optional<std::uint64_t> estimate_rows(const std::vector<std::string>& paths
   for (const Input& input : detail::resolve_inputs(paths, options.format)) {
     if (is_stdin(input)) return std::nullopt;
     const auto count =
-        detail::is_text(input.format) ? detail::estimate_csv_rows(input, options) : detail::estimate_arrow_rows(input);
+        detail::is_text(input.format) ? detail::estimate_csv_rows(input) : detail::estimate_arrow_rows(input);
     if (!count) return std::nullopt;
     rows += *count;
   }
@@ -162,13 +163,19 @@ std::optional<std::uint64_t> estimate_rows(const std::vector<std::string>& paths
 
 AppendResult append_decisions(const std::vector<std::string>& inputs, const std::string& output,
                               const AppendOptions& options, const std::function<void(const DecisionBatch&)>& decide) {
-  const std::vector<Input> files = detail::resolve_inputs(inputs, options.read.format);
-  const std::optional<Format> by_extension = output == "-" ? std::nullopt : detail::format_of_extension(output);
-  const Format format = options.output_format.value_or(by_extension.value_or(files.front().format));
-  const bool is_copy = detail::is_text(format) &&
-                       std::ranges::all_of(files, [format](const Input& file) { return file.format == format; });
-  return is_copy ? detail::append_csv(files, output, options.read, decide)
-                 : detail::append_arrow(files, output, format, options.read, decide);
+  const ReadOptions& read = options.read;
+  const detail::AppendPlan plan = {.wanted = {{.name = read.columns.score, .option = "--score"},
+                                              {.name = read.columns.uncertainty, .option = "--uncertainty"}},
+                                   .rules = {.rule = read.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse},
+                                   .added = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}},
+                                   .progress = read.progress};
+  return detail::append(detail::resolve_inputs(inputs, read.format), output, options.output_format, plan,
+                        [&decide](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
+                          decide({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
+                                  .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
+                                  .decision = std::get<std::vector<std::uint8_t>>(added[0]),
+                                  .level = std::get<std::vector<std::int32_t>>(added[1])});
+                        });
 }
 
 AppendResult append_decisions(const std::string& input, const std::string& output, const ReadOptions& options,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "limen/error.h"
 
@@ -32,22 +33,19 @@ void require_rows(const std::vector<Input>& inputs, std::size_t rows_kept, std::
                                                      : ": has no rows"));
 }
 
-FileProgress::FileProgress(const std::vector<Input>& inputs, const ReadOptions& options) : options_(options) {
+FileProgress::FileProgress(const std::vector<Input>& inputs, Progress progress) : progress_(std::move(progress)) {
   const auto is_unknown = [](const Input& input) { return file_size(input) == 0; };
   if (std::ranges::any_of(inputs, is_unknown)) return;
   for (const Input& input : inputs) total_ += file_size(input);
 }
 
-ReadOptions FileProgress::options_for(const Input& input) {
+Progress FileProgress::next(const Input& input) {
   const std::uint64_t before = before_;
   before_ += file_size(input);
-  ReadOptions options = options_;
-  if (options_.progress) {
-    options.progress = [progress = options_.progress, before, total = total_](std::uint64_t bytes, std::uint64_t) {
-      progress(before + bytes, total == 0 ? 0 : std::max(total, before + bytes));
-    };
-  }
-  return options;
+  if (!progress_) return nullptr;
+  return [progress = progress_, before, total = total_](std::uint64_t bytes, std::uint64_t) {
+    progress(before + bytes, total == 0 ? 0 : std::max(total, before + bytes));
+  };
 }
 
 }  // namespace limen::table::detail

@@ -33,13 +33,13 @@ void require_rows(const std::vector<Input>& inputs, std::size_t rows_kept, std::
 /// Adds up the progress over several files.
 class FileProgress {
  public:
-  FileProgress(const std::vector<Input>& inputs, const ReadOptions& options);
+  FileProgress(const std::vector<Input>& inputs, Progress progress);
 
-  /// The options with which to read the next of the files.
-  [[nodiscard]] ReadOptions options_for(const Input& input);
+  /// The progress of the next of the files; null when nobody wants to know.
+  [[nodiscard]] Progress next(const Input& input);
 
  private:
-  ReadOptions options_;
+  Progress progress_;
   std::uint64_t before_ = 0;  // bytes of the files before the next one
   std::uint64_t total_ = 0;   // 0: not known
 };

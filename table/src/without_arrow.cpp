@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "append.h"
 #include "arrow_tables.h"
+#include "frame_source.h"
 #include "gzip.h"
 #include "limen/error.h"
 
@@ -22,14 +24,17 @@ std::unique_ptr<RowSource> open_arrow(const Input& input, const ReadOptions&) { 
 
 std::optional<std::uint64_t> estimate_arrow_rows(const Input& input) { refuse(input.name, reading(input)); }
 
+std::unique_ptr<FrameSource> open_arrow_frames(const Input& input, const Progress&) {
+  refuse(input.name, reading(input));
+}
+
 AppendResult append_arrow(const std::vector<Input>& inputs, const std::string& output, Format output_format,
-                          const ReadOptions&, const std::function<void(const DecisionBatch&)>&) {
+                          const AppendPlan&, const FillColumns&) {
   for (const Input& input : inputs) {
     if (!is_text(input.format)) refuse(input.name, reading(input));
   }
   const std::string name = output == "-" ? "<stdout>" : output;
-  if (output_format == Format::kParquet) refuse(name, "writing Parquet");
-  refuse(name, output_format == Format::kArrow ? "writing Arrow IPC" : "changing the separator");
+  refuse(name, output_format == Format::kParquet ? "writing Parquet" : "writing Arrow IPC");
 }
 
 void for_each_arrow_row(const Input& input, const std::function<std::vector<Column>(const ColumnNames&)>&,

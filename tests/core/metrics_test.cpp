@@ -334,5 +334,102 @@ TEST(Evaluate, RefusesBadRowsAndBadRules) {
             "rule: 0 uncertainty edges need 1 score thresholds, there are 0");
 }
 
+// ---- average_precision and roc_auc
+
+using Labels = std::vector<std::uint8_t>;
+
+/// By the definition: every positive counts the precision of flagging all rows with at least its score.
+double average_precision_by_thresholds(const std::vector<double>& score, const Labels& label) {
+  double sum = 0;
+  double positives = 0;
+  for (std::size_t row = 0; row < score.size(); ++row) {
+    if (label[row] == 0) continue;
+    ++positives;
+    double flagged = 0;
+    double hits = 0;
+    for (std::size_t other = 0; other < score.size(); ++other) {
+      if (score[other] < score[row]) continue;
+      ++flagged;
+      hits += label[other];
+    }
+    sum += hits / flagged;
+  }
+  return sum / positives;
+}
+
+/// By the definition: over all pairs of a positive and a negative.
+double roc_auc_by_pairs(const std::vector<double>& score, const Labels& label) {
+  double won = 0;
+  double pairs = 0;
+  for (std::size_t row = 0; row < score.size(); ++row) {
+    for (std::size_t other = 0; other < score.size(); ++other) {
+      if (label[row] == 0 || label[other] != 0) continue;
+      ++pairs;
+      won += score[row] > score[other] ? 1 : score[row] == score[other] ? 0.5 : 0;
+    }
+  }
+  return won / pairs;
+}
+
+TEST(AveragePrecision, IsTheHandComputedMean) {
+  // By falling score: 1 0 1 0. Precision at the positives: 1/1 and 2/3.
+  EXPECT_DOUBLE_EQ(average_precision(std::vector{0.9, 0.1, 0.8, 0.4}, Labels{1, 0, 0, 1}), (1 + 2.0 / 3) / 2);
+  // A tie of a positive and a negative is one step, whatever their order: 1/2 for the tie, 2/3 for the last.
+  EXPECT_DOUBLE_EQ(average_precision(std::vector{0.5, 0.5, 0.2}, Labels{1, 0, 1}), (0.5 + 2.0 / 3) / 2);
+  EXPECT_DOUBLE_EQ(average_precision(std::vector{0.5, 0.5, 0.2}, Labels{0, 1, 1}), (0.5 + 2.0 / 3) / 2);
+  EXPECT_EQ(average_precision(std::vector{3.0, 2.0}, Labels{1, 1}), 1);
+  // All equal: the base rate.
+  EXPECT_EQ(average_precision(std::vector<double>(8, 0.3), Labels{1, 0, 0, 0, 1, 0, 0, 0}), 0.25);
+}
+
+TEST(RocAuc, IsTheHandComputedShareOfPairs) {
+  // Positives .9 .4, negatives .1 .8: won .9>.1 .9>.8 .4>.1, lost .4<.8.
+  EXPECT_EQ(roc_auc(std::vector{0.9, 0.1, 0.8, 0.4}, Labels{1, 0, 0, 1}), 0.75);
+  EXPECT_EQ(roc_auc(std::vector{0.5, 0.5}, Labels{1, 0}), 0.5);
+  EXPECT_EQ(roc_auc(std::vector{2.0, 1.0}, Labels{1, 0}), 1);
+  EXPECT_EQ(roc_auc(std::vector{2.0, 1.0}, Labels{0, 1}), 0);
+}
+
+TEST(RankMetrics, AreThoseOfTheDefinitions) {
+  std::mt19937 random(20240607);
+  int tied = 0;
+  for (int instance = 0; instance < 300; ++instance) {
+    const std::size_t rows = 2 + random() % 60;
+    const std::uint64_t values = instance % 3 == 0 ? 1U << 30 : 1 + random() % 12;  // few: many ties
+    std::vector<double> score(rows);
+    Labels label(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      score[row] = static_cast<double>(random() % values) - 5;
+      label[row] = random() % (1 + static_cast<unsigned>(instance) % 7) == 0 ? 1 : 0;
+    }
+    label[0] = 1;
+    label[1] = 0;
+    tied += score[0] == score[1] ? 1 : 0;
+    // Sums of at most 60 terms of at most 1, in another order: 60 units in the last place.
+    EXPECT_NEAR(average_precision(score, label), average_precision_by_thresholds(score, label), 2e-14) << instance;
+    EXPECT_NEAR(roc_auc(score, label), roc_auc_by_pairs(score, label), 2e-14) << instance;
+  }
+  EXPECT_GT(tied, 20);
+}
+
+TEST(RankMetrics, OrderTheInfinitiesAndBothZeros) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(roc_auc(std::vector{infinity, -infinity, 0.0}, Labels{1, 0, 0}), 1);
+  EXPECT_EQ(roc_auc(std::vector{0.0, -0.0}, Labels{1, 0}), 0.5);
+  EXPECT_EQ(average_precision(std::vector{0.0, -0.0}, Labels{1, 0}), 0.5);
+}
+
+TEST(RankMetrics, RefuseWhatHasNoValue) {
+  const std::vector<double> score = {0.1, std::nan("")};
+  EXPECT_EQ(refusal_of([&] { (void)average_precision(score, Labels{1, 0}); }), "average_precision: score[1] is NaN");
+  EXPECT_EQ(refusal_of([&] { (void)roc_auc(score, Labels{1, 0}); }), "roc_auc: score[1] is NaN");
+  EXPECT_EQ(refusal_of([&] { (void)roc_auc(score, Labels{1}); }), "roc_auc: score has 2 rows, label has 1");
+  EXPECT_EQ(refusal_of([&] { (void)average_precision({}, {}); }), "average_precision: no row is positive");
+  EXPECT_EQ(refusal_of([&] { (void)average_precision(std::vector{0.1}, Labels{0}); }),
+            "average_precision: no row is positive");
+  EXPECT_EQ(refusal_of([&] { (void)roc_auc({}, {}); }), "roc_auc: both classes are needed");
+  EXPECT_EQ(refusal_of([&] { (void)roc_auc(std::vector{0.1}, Labels{1}); }), "roc_auc: both classes are needed");
+}
+
 }  // namespace
 }  // namespace limen

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "append.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "csv.h"
 #include "limen/error.h"
 #include "limen/table/predictions.h"
 #include "temporary_folder.h"
@@ -161,10 +162,20 @@ TEST_F(AppendDecisions, DoesNotDependOnChunkAndBatchSizes) {
       text += record + line_end;
       expected += record + (positive ? ",1," : ",0,") + level + line_end;
     }
-    const detail::CsvLimits limits = {
-        .chunk_bytes = 1 + below(80), .batch_rows = 1 + below(10), .batch_bytes = 1 + below(200)};
+    const detail::CsvLimits limits = {.chunk_bytes = 1 + below(80),
+                                      .blocks_per_run = 1 + below(9),
+                                      .batch_rows = 1 + below(10),
+                                      .batch_bytes = 1 + below(200)};
     const detail::Input input = {.path = folder_.write("in.csv", text), .name = "in.csv", .format = Format::kCsv};
-    detail::append_csv({input}, folder_.path("out"), {}, decide_by_sign, limits);
+    const detail::AppendPlan plan = {.wanted = {{.name = "score"}, {.name = "uncertainty"}},
+                                     .added = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}}};
+    const auto fill = [](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
+      decide_by_sign({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
+                      .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
+                      .decision = std::get<std::vector<std::uint8_t>>(added[0]),
+                      .level = std::get<std::vector<std::int32_t>>(added[1])});
+    };
+    detail::append_csv({input}, folder_.path("out"), ',', plan, fill, limits);
     ASSERT_EQ(folder_.read("out"), expected) << "seed " << seed;
   }
 }

@@ -13,6 +13,7 @@
 
 #include "arrow_files.h"
 #include "limen/error.h"
+#include "limen/table/frames.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"
@@ -224,6 +225,34 @@ TEST_F(ArrowAppend, ReadsCountsOfAnyFormat) {
   EXPECT_EQ(refused(), "c.parquet: row 1, column \"positives\": the value is missing or not finite");
   bad[2].second = array(arrow::utf8(), R"(["1", "2"])");
   EXPECT_EQ(refused(), "c.parquet: column \"positives\" has type string, must be a number");
+}
+
+// From CSV the batch that is copied had no columns, so no length, and all rows were lost.
+TEST_F(ArrowAppend, NoCopiedColumnsAreNoReasonToLoseRows) {
+  (void)folder_.write("x.csv", "a,b\n1,x\n2,y\n3,z\n");
+  write("x.parquet", {{"a", array(arrow::float64(), "[1, 2, 3]")}, {"b", array(arrow::utf8(), R"(["x", "y", "z"])")}});
+  for (const std::string input : {"x.csv", "x.parquet"}) {
+    for (const bool all : {true, false}) {
+      SCOPED_TRACE(input + (all ? ", all rows" : ", some rows"));
+      AppendColumnsOptions options;
+      options.read.columns = {"a"};
+      options.keep = std::vector<std::string>();
+      const AppendResult result =
+          append_columns({folder_.path(input)}, folder_.path("y.parquet"), options, {{"double", AddedType::kDouble}},
+                         [&](const Frame& frame, std::span<AddedValues> values, std::span<std::uint8_t> keep) {
+                           const auto& numbers = std::get<NumberValues>(frame.columns[0].values);
+                           for (std::size_t row = 0; row < frame.num_rows; ++row) {
+                             std::get<std::vector<double>>(values[0])[row] = 2 * numbers[row];
+                             keep[row] = all || numbers[row] > 1.5 ? 1 : 0;
+                           }
+                         });
+      const std::shared_ptr<arrow::Table> written = read("y.parquet");
+      EXPECT_EQ(result.rows, all ? 3U : 2U);
+      ASSERT_EQ(written->num_columns(), 1);
+      EXPECT_EQ(written->num_rows(), all ? 3 : 2);
+      EXPECT_TRUE(written->column(0)->chunk(0)->Equals(array(arrow::float64(), all ? "[2, 4, 6]" : "[4, 6]")));
+    }
+  }
 }
 
 }  // namespace

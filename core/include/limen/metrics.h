@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "limen/boundary.h"
@@ -42,5 +43,14 @@ struct Evaluation {
 /// Applies the rule to labelled rows and counts. On the rows a boundary was fitted on this gives exactly the figures in
 /// its file. O(n), parallel, the same for any thread count. Throws InvalidInput.
 [[nodiscard]] Evaluation evaluate(const Rule& rule, const Samples& samples);
+
+/// The area under the precision-recall curve as a sum over its steps: the mean over positives of the precision at their
+/// score, equal scores being one step (as scikit-learn's average_precision_score). O(n log n). Throws InvalidInput when
+/// lengths differ, a score is NaN, or there is no positive.
+[[nodiscard]] double average_precision(std::span<const double> score, std::span<const std::uint8_t> label);
+
+/// The chance that a positive has a higher score than a negative, ties counting half. O(n log n). Throws InvalidInput,
+/// also when there is only one class.
+[[nodiscard]] double roc_auc(std::span<const double> score, std::span<const std::uint8_t> label);
 
 }  // namespace limen

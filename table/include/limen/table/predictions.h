@@ -153,14 +153,9 @@ struct AppendOptions {
 /// `level` that `decide` fills in batch by batch (zeros until then); memory is bounded by the batch. The label and
 /// weight columns are neither needed nor checked. Several inputs must have the same columns.
 ///
-/// From CSV to CSV and from TSV to TSV the other columns are kept byte for byte, and so are the line ends of the
-/// header. Between other formats the columns keep their types, `decision` is uint8 and `level` int32; a column of
-/// CSV or TSV becomes int64, double or bool when all its values in all files are such and missing ones empty, else
-/// string (from stdin, always string). Parquet is written with zstd or snappy and a million rows in a row group.
-///
-/// Output path "-" is stdout; a file is written under a temporary name and renamed at the end, so a failure leaves
-/// nothing behind and the output may be the input. Throws like read_predictions; also InvalidInput when a table already
-/// has a column named decision or level.
+/// See append_columns in frames.h for what becomes of the other columns and of the file; `decision` is uint8 and
+/// `level` int32. Throws like read_predictions; also InvalidInput when a table already has a column named decision or
+/// level.
 AppendResult append_decisions(const std::vector<std::string>& inputs, const std::string& output,
                               const AppendOptions& options, const std::function<void(const DecisionBatch&)>& decide);
 AppendResult append_decisions(const std::string& input, const std::string& output, const ReadOptions& options,

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+#include "limen/evidence.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "evidence_rows.h"
+#include "frame_flags.h"
+#include "limen/error.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+struct Flags {
+  std::string train;
+  std::vector<std::string> data;
+  std::string output;
+  std::string output_format;
+  std::vector<std::string> keys;
+  std::string label;
+  std::string positive;
+  std::string weight;
+  std::string rate;       // name of the column, empty: none
+  std::string add_label;  // the same
+  bool positives = false;
+  bool leave_one_out = false;
+  double tau = 1;
+  std::uint64_t seed = 0;
+  EvidenceOptions options;
+  FrameFlags frame;
+  bool json = false;
+};
+
+/// What is read of a row beside its keys.
+struct RowValues {
+  std::vector<std::uint8_t> label;  ///< empty when there is none to read
+  std::vector<double> weight;       ///< empty when every row counts once
+};
+
+/// Reads both tables with the same columns.
+class EvidenceRun {
+ public:
+  explicit EvidenceRun(const Flags& flags) : flags_(flags), keys_(parse_keys(flags.keys)), positive_(flags.positive) {}
+
+  int run();
+
+ private:
+  [[nodiscard]] bool reads_label() const { return !flags_.label.empty(); }
+  [[nodiscard]] table::FrameReadOptions train_options() const;
+  [[nodiscard]] RowValues values_of(const Frame& frame, bool with_label, bool with_weight, std::uint64_t first_row,
+                                    const std::string& table) const;
+  [[nodiscard]] RowValues training_values(const Frame& frame, std::uint64_t first_row);
+  [[nodiscard]] Evidence count();
+  [[nodiscard]] std::vector<table::AddedColumn> added_columns() const;
+  void write(const Evidence& evidence);
+  void print(const Evidence& evidence) const;
+
+  const Flags& flags_;
+  std::vector<KeySpec> keys_;
+  PositiveRule positive_;
+  std::vector<std::string> text_keys_;    // columns of keys that are text, known after count()
+  std::vector<std::string> number_keys_;  // the others
+  std::uint64_t unlabelled_ = 0;
+  table::AppendResult result_;
+  std::uint64_t backed_off_ = 0;
+};
+
+table::FrameReadOptions EvidenceRun::train_options() const {
+  table::FrameReadOptions options = frame_options(flags_.frame, shown(flags_.train));
+  options.columns = columns_of(keys_);
+  const auto is_wanted = [&](const std::string& name) {
+    return std::ranges::find(options.columns, name) != options.columns.end();
+  };
+  const auto add = [&](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const KeySpec& key : keys_) {
+    if (key.part) add(options.text_columns, key.column);
+  }
+  for (const std::string& name : flags_.frame.categorical) {
+    if (!is_wanted(name)) throw InvalidInput(fmt::format("--categorical: \"{}\" is not one of the keys", name));
+    add(options.text_columns, name);
+  }
+  for (const std::string& name : text_keys_) add(options.text_columns, name);
+  for (const std::string& name : number_keys_) add(options.number_columns, name);
+  if (reads_label()) {
+    if (is_wanted(flags_.label)) throw InvalidInput("--label: the label cannot be a key");
+    options.columns.push_back(flags_.label);
+    (positive_.needs_number() ? options.number_columns : options.text_columns).push_back(flags_.label);
+  }
+  if (!flags_.weight.empty()) {
+    if (is_wanted(flags_.weight) || flags_.weight == flags_.label) {
+      throw InvalidInput("--weight: the weight cannot be a key or the label");
+    }
+    options.columns.push_back(flags_.weight);
+    options.number_columns.push_back(flags_.weight);
+  }
+  return options;
+}
+
+RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_weight, std::uint64_t first_row,
+                                 const std::string& table) const {
+  RowValues values;
+  const auto column = [&](const std::string& name) -> const limen::Column& {
+    return *std::ranges::find(frame.columns, name, &limen::Column::name);
+  };
+  if (with_label) values.label = positive_.labels(column(flags_.label), table);
+  if (with_weight) {
+    values.weight = std::get<NumberValues>(column(flags_.weight).values);
+    for (std::size_t row = 0; row < values.weight.size(); ++row) {
+      if (values.weight[row] >= 0) continue;
+      throw InvalidInput(fmt::format("{}: row {}, column \"{}\": a weight is a number of at least 0", table,
+                                     first_row + row + 1, flags_.weight));
+    }
+  }
+  return values;
+}
+
+/// Rows without a label have weight 0, and so have negatives that are not kept.
+RowValues EvidenceRun::training_values(const Frame& frame, std::uint64_t first_row) {
+  RowValues values = values_of(frame, reads_label(), !flags_.weight.empty(), first_row, shown(flags_.train));
+  if (!reads_label()) return values;
+  const auto unlabelled = std::ranges::count(values.label, PositiveRule::kMissing);
+  unlabelled_ += static_cast<std::uint64_t>(unlabelled);
+  if (flags_.tau > 1 || unlabelled > 0) {
+    values.weight = undersampled(values.label, values.weight, first_row, flags_.tau, flags_.seed);
+    std::ranges::replace(values.label, PositiveRule::kMissing, std::uint8_t{0});
+  }
+  return values;
+}
+
+/// Counts the rows of TRAIN; a first pass sets the bins of numeric keys.
+Evidence EvidenceRun::count() {
+  std::unique_ptr<EvidenceKeys> keys;
+  const auto start = [&](const Frame& frame) {
+    const Frame first = key_frame({.num_rows = 0, .columns = frame.columns}, keys_, shown(flags_.train));
+    keys = std::make_unique<EvidenceKeys>(first, flags_.options);
+    for (const limen::Column& column : frame.columns) {
+      const bool is_key = std::ranges::find(keys_, column.name, &KeySpec::column) != keys_.end();
+      if (!is_key) continue;
+      (std::holds_alternative<TextValues>(column.values) ? text_keys_ : number_keys_).push_back(column.name);
+    }
+  };
+  const bool is_stdin = flags_.train == "-";
+  if (!is_stdin) {
+    std::vector<table::ColumnInfo> columns = table::describe_columns({flags_.train}, train_options());
+    for (const KeySpec& key : keys_) {
+      const auto found = std::ranges::find(columns, key.column, &table::ColumnInfo::name);
+      if (found == columns.end() || key.part || found->kind == table::ColumnKind::kText) continue;
+      if (std::ranges::find(number_keys_, key.column) == number_keys_.end()) number_keys_.push_back(key.column);
+    }
+    if (!number_keys_.empty()) {
+      std::uint64_t rows = 0;
+      table::for_each_frame({flags_.train}, train_options(), [&](const Frame& frame) {
+        if (!keys) start(frame);
+        const RowValues values = training_values(frame, rows);
+        keys->fit(key_frame(frame, keys_, shown(flags_.train)), values.weight);
+        rows += frame.num_rows;
+      });
+      keys->finish_fit();
+      unlabelled_ = 0;
+    }
+  }
+  std::unique_ptr<EvidenceCounter> counter;
+  std::uint64_t rows = 0;
+  table::for_each_frame({flags_.train}, train_options(), [&](const Frame& frame) {
+    if (!keys) start(frame);
+    if (!counter) {
+      if (keys->needs_fit() && !keys->is_fitted()) {
+        throw InvalidInput(
+            fmt::format("<stdin>: numeric keys need two passes (give a file, or declare them: "
+                        "--categorical {})",
+                        fmt::join(number_keys_, ",")));
+      }
+      counter = std::make_unique<EvidenceCounter>(std::move(*keys), flags_.options);
+    }
+    const RowValues values = training_values(frame, rows);
+    counter->add(key_frame(frame, keys_, shown(flags_.train)), values.label, values.weight);
+    rows += frame.num_rows;
+  });
+  return std::move(*counter).finish();
+}
+
+std::vector<table::AddedColumn> EvidenceRun::added_columns() const {
+  const auto count_type = flags_.weight.empty() ? table::AddedType::kInt64 : table::AddedType::kDouble;
+  std::vector<table::AddedColumn> added = {{"evidence", count_type}, {"uncertainty", table::AddedType::kDouble}};
+  if (flags_.positives) added.push_back({"positives", count_type});
+  if (!flags_.rate.empty()) added.push_back({flags_.rate, table::AddedType::kDouble});
+  if (!flags_.add_label.empty()) added.push_back({flags_.add_label, table::AddedType::kUint8});
+  return added;
+}
+
+void set_counts(table::AddedValues& added, const std::vector<double>& counts) {
+  std::visit(
+      [&](auto& values) {
+        using Value = typename std::remove_cvref_t<decltype(values)>::value_type;
+        std::ranges::transform(counts, values.begin(), [](double count) { return static_cast<Value>(count); });
+      },
+      added);
+}
+
+void EvidenceRun::write(const Evidence& evidence) {
+  const std::string name = shown(flags_.data);
+  const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
+  const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
+  table::AppendColumnsOptions options = {.read = train_options(), .output_format = parse_format(flags_.output_format)};
+  options.read.progress = progress_line(name);
+  if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
+  if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
+  std::uint64_t rows = 0;
+  const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t>) {
+    const Frame key_rows = key_frame(frame, keys_, name);
+    RowValues values = values_of(frame, with_label, with_weight, rows, name);
+    if (!flags_.add_label.empty()) {
+      const auto missing = std::ranges::find(values.label, PositiveRule::kMissing);
+      if (missing != values.label.end()) {
+        throw InvalidInput(fmt::format("{}: row {}, column \"{}\": the label is missing", name,
+                                       rows + static_cast<std::uint64_t>(missing - values.label.begin()) + 1,
+                                       flags_.label));
+      }
+      std::get<std::vector<std::uint8_t>>(added.back()) = values.label;
+    }
+    if (flags_.leave_one_out) values = training_values(frame, rows);
+    const EvidenceRows found = flags_.leave_one_out
+                                   ? evidence.query(key_rows, {.label = values.label, .weight = values.weight})
+                                   : evidence.query(key_rows);
+    set_counts(added[0], found.count);
+    std::get<std::vector<double>>(added[1]) = found.uncertainty;
+    std::size_t next = 2;
+    if (flags_.positives) set_counts(added[next++], found.positives);
+    if (!flags_.rate.empty()) std::get<std::vector<double>>(added[next++]) = found.rate;
+    const auto all_keys = static_cast<std::int32_t>(keys_.size());
+    backed_off_ += static_cast<std::uint64_t>(
+        std::ranges::count_if(found.keys_used, [&](std::int32_t used) { return used < all_keys; }));
+    rows += frame.num_rows;
+  };
+  result_ = table::append_columns(flags_.data, flags_.output, options, added_columns(), fill);
+}
+
+void EvidenceRun::print(const Evidence& evidence) const {
+  if (unlabelled_ > 0) {
+    fmt::print(stderr, "{}: left out {} without a label\n", shown(flags_.train),
+               plural_text(static_cast<double>(unlabelled_), "row"));
+  }
+  if (flags_.output == "-") return;
+  if (flags_.json) {
+    Json report = {{"training_rows", count_json(evidence.num_rows())}};
+    if (reads_label()) report["training_positives"] = count_json(evidence.num_positives());
+    report["cells"] = evidence.num_cells();
+    report["rows"] = result_.rows;
+    report["rows_backed_off"] = backed_off_;
+    fmt::print("{}\n", report.dump(1));
+    return;
+  }
+  const std::string positives =
+      reads_label() ? fmt::format(", {}", plural_text(evidence.num_positives(), "positive")) : "";
+  fmt::print("{}: {}{} in {} of {}\n", shown(flags_.train), plural_text(evidence.num_rows(), "row"), positives,
+             plural_text(static_cast<double>(evidence.num_cells()), "cell"), fmt::join(flags_.keys, ", "));
+  fmt::print("{}, {} ({:.2f}%) with an empty cell, written to {}\n",
+             plural_text(static_cast<double>(result_.rows), "row"), count_text(static_cast<double>(backed_off_)),
+             100.0 * static_cast<double>(backed_off_) / static_cast<double>(result_.rows), flags_.output);
+}
+
+int EvidenceRun::run() {
+  (void)train_options();  // refuses wrong flags before any work is done
+  (void)open_output(flags_.output, {flags_.train});
+  with_bad_input([&] {
+    const Evidence evidence = count();
+    write(evidence);
+    print(evidence);
+  });
+  return kDone;
+}
+
+void check(const Flags& flags) {
+  std::vector<std::string> all = flags.data;
+  all.push_back(flags.train);
+  check_stdin_once(all);
+  const auto need_label = [&](bool is_given, const char* flag) {
+    if (is_given && flags.label.empty()) throw InvalidInput(fmt::format("{} needs the label: --label COLUMN", flag));
+  };
+  need_label(!flags.rate.empty(), "--rate");
+  need_label(flags.positives, "--positives");
+  need_label(!flags.positive.empty(), "--positive");
+  need_label(!flags.add_label.empty(), "--add-label");
+  need_label(flags.tau != 1, "--tau");
+  if (!(flags.tau >= 1) || !std::isfinite(flags.tau)) throw InvalidInput("--tau: must be a number of at least 1");
+  if (!(flags.options.strength >= 0) || !std::isfinite(flags.options.strength)) {
+    throw InvalidInput("--strength: must be a number of at least 0");
+  }
+  if (flags.leave_one_out && flags.data != std::vector{flags.train}) {
+    throw InvalidInput("--leave-one-out: DATA must be TRAIN itself");
+  }
+}
+
+}  // namespace
+
+void add_evidence(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  EvidenceOptions& options = flags->options;
+  CLI::App* verb = program.add_subcommand(
+      "evidence", "Add how many training rows stand behind each row, and an uncertainty from it");
+  verb->add_option("TRAIN", flags->train, "Training rows: a file, a pattern, - for stdin")->required();
+  verb->add_option("DATA", flags->data, "Tables to add the columns to; - for stdin")->required();
+  verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
+  verb->add_option("--keys", flags->keys,
+                   "Columns that rows must agree on, the most telling first; date:hour takes a part of a date (year, "
+                   "month, day, hour, weekday)")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->required();
+  verb->add_option("--label", flags->label, "Column of the label")->type_name("COLUMN");
+  verb->add_option("--positive", flags->positive,
+                   "The label of positives, or a comparison such as \">30\"; default: 1 or true")
+      ->type_name("VALUE");
+  verb->add_option("--weight", flags->weight, "Column of the training rows' weights")->type_name("COLUMN");
+  verb->add_flag("--rate{score}", flags->rate,
+                 "Also add the smoothed rate of positives, as the column score (--rate=NAME: as NAME)");
+  verb->add_flag("--positives", flags->positives, "Also add the positives among the training rows as positives");
+  verb->add_flag("--add-label{label}", flags->add_label,
+                 "Also add the label as 0/1, as the column label (--add-label=NAME: as NAME)");
+  verb->add_flag("--leave-one-out", flags->leave_one_out, "DATA is TRAIN: leave each row out of its own evidence");
+  verb->add_option("--bins", options.num_bins, "Quantile bins of a numeric key; fewer distinct values are kept")
+      ->type_name("L")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 65'536).description(""));
+  verb->add_option("--strength", options.strength, "Rows that the next coarser cell's rate counts for in a rate")
+      ->type_name("S")
+      ->capture_default_str();
+  verb->add_option("--tau", flags->tau, "Keep negatives of TRAIN at rate 1/tau")->type_name("T")->capture_default_str();
+  verb->add_option("--seed", flags->seed, "Which negatives are kept")->type_name("N")->capture_default_str();
+  verb->add_option("--threads", options.num_threads, "Threads, 0 = all cores; the result is the same")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096).description(""));
+  verb->add_option("--output-format", flags->output_format,
+                   "csv, tsv, parquet or arrow; default: by the extension of the output")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  add_frame_flags(*verb, flags->frame);
+  verb->add_flag("--json", flags->json, "Print the counts as JSON");
+  verb->footer(
+      "Example: limen evidence train.csv holdout.csv --keys origin,destination,date:hour --label delay\n"
+      "           --positive \">30\" --rate --add-label -o predictions.csv\n"
+      "Where no training row is in the cell of all keys, the last key is dropped, then the one before.\n"
+      "uncertainty: -log(1 + evidence), or the number of dropped keys less evidence / (1 + evidence).");
+  verb->callback([flags, &action] {
+    action = [flags] {
+      check(*flags);
+      return EvidenceRun(*flags).run();
+    };
+  });
+}
+
+}  // namespace limen::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "limen/frame.h"
+#include "limen/train/model.h"
+
+namespace limen::cli {
+
+/// The parts of the rows of a table from `first_row` on; all are for training when it was not split.
+[[nodiscard]] std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& split, const Frame& frame,
+                                                     std::uint64_t first_row);
+
+/// Appends the rows whose `chosen` is not 0.
+void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, std::span<const std::uint8_t> chosen,
+              train::FeatureRows& to);
+
+}  // namespace limen::cli

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "frame_flags.h"
+#include "limen/error.h"
+#include "limen/nearest_name.h"
+#include "limen/train/model.h"
+#include "model_rows.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+
+std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& split, const Frame& frame,
+                                       std::uint64_t first_row) {
+  if (!split) return std::vector<train::Part>(frame.num_rows, train::Part::kTrain);
+  if (split->time_column.empty()) return train::split_rows(first_row, frame.num_rows, split->options);
+  const auto column = std::ranges::find(frame.columns, split->time_column, &limen::Column::name);
+  std::vector<train::Part> parts;
+  for (const double time : train::time_values(*column, split->time_format, first_row)) {
+    parts.push_back(split->cuts.part(time));
+  }
+  return parts;
+}
+
+void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, std::span<const std::uint8_t> chosen,
+              train::FeatureRows& to) {
+  const std::size_t numeric = shape.num_numeric;
+  const std::size_t categorical = shape.num_categorical();
+  for (std::size_t row = 0; row < from.num_rows; ++row) {
+    if (chosen[row] == 0) continue;
+    to.numeric.insert(to.numeric.end(), from.numeric.begin() + static_cast<std::ptrdiff_t>(row * numeric),
+                      from.numeric.begin() + static_cast<std::ptrdiff_t>((row + 1) * numeric));
+    to.categorical.insert(to.categorical.end(),
+                          from.categorical.begin() + static_cast<std::ptrdiff_t>(row * categorical),
+                          from.categorical.begin() + static_cast<std::ptrdiff_t>((row + 1) * categorical));
+    if (!from.label.empty()) to.label.push_back(from.label[row]);
+    ++to.num_rows;
+  }
+}
+
+namespace {
+
+struct Flags {
+  std::string model;
+  std::vector<std::string> data;
+  std::string output;
+  std::string output_format;
+  std::string uncertainty;
+  std::string part;
+  std::string device = "cpu";
+  std::vector<std::string> keep;
+  bool keep_all = false;
+  bool all_columns = false;
+  bool json = false;
+  std::string format;
+};
+
+/// The columns that a prediction adds, in order.
+struct AddedNames {
+  std::vector<std::string> names;
+  bool has_label = false;
+};
+
+void check_label_free(const std::vector<std::string>& kept, const AddedNames& added) {
+  for (const std::string& name : kept) {
+    if (std::ranges::find(added.names, name) == added.names.end()) continue;
+    throw InvalidInput(fmt::format("--keep: \"{}\" is a column that predict adds", name));
+  }
+}
+
+int run(const Flags& flags) {
+  check_stdin_once(flags.data);
+  (void)open_output(flags.output, {});
+  const train::Model model = [&] {
+    try {
+      return train::Model::load(flags.model, flags.device);
+    } catch (const IoError& error) {
+      throw InvalidInput(error.what());
+    }
+  }();
+  const train::ModelCard& card = model.card();
+  const train::Uncertainty kind = flags.uncertainty.empty() ? train::default_uncertainty(card.model.head.kind)
+                                                            : train::parse<train::Uncertainty>(flags.uncertainty);
+  if (kind == train::Uncertainty::kEvidence && card.model.head.kind != train::Head::kPostnet) {
+    throw InvalidInput("--uncertainty: evidence is of postnet models, not of this one");
+  }
+  std::optional<train::Part> part;
+  if (!flags.part.empty()) {
+    if (!card.split) throw InvalidInput(flags.model + ": was trained on all rows (--split): it has no parts");
+    part = flags.part == "train"     ? train::Part::kTrain
+           : flags.part == "holdout" ? train::Part::kHoldout
+                                     : train::Part::kTest;
+  }
+
+  table::AppendColumnsOptions options;
+  options.output_format = parse_format(flags.output_format);
+  table::FrameReadOptions& read = options.read;
+  read.format = parse_format(flags.format);
+  if (!card.table.separator.empty()) read.separator = card.table.separator[0];
+  read.has_header = card.table.has_header;
+  read.names = card.table.names;
+  read.missing = card.table.missing;
+  read.progress = progress_line(shown(flags.data));
+  // Stdin cannot be looked at before it is read; there the label must be in the table, as in training.
+  const bool is_stdin = std::ranges::find(flags.data, "-") != flags.data.end();
+  std::vector<std::string> present;
+  if (!is_stdin) {
+    with_bad_input([&] {
+      for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
+    });
+  }
+  const auto is_present = [&](const std::string& name) {
+    return is_stdin || std::ranges::find(present, name) != present.end();
+  };
+  for (const train::ColumnUse& column : model.features().columns()) {
+    if (!is_present(column.name)) {
+      const std::string nearest = nearest_name(column.name, present);
+      throw InvalidInput(fmt::format("{}: has no column \"{}\", which the model needs{}", shown(flags.data),
+                                     column.name,
+                                     nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+    }
+    read.columns.push_back(column.name);
+    (column.kind == train::ColumnKind::kNumeric ? read.number_columns : read.text_columns).push_back(column.name);
+  }
+  const std::string label = model.features().label();
+  const bool has_label = !is_stdin && is_present(label);
+  const auto want_text = [&](const std::string& name) {
+    if (std::ranges::find(read.columns, name) != read.columns.end()) return;
+    read.columns.push_back(name);
+    read.text_columns.push_back(name);
+  };
+  if (has_label) want_text(label);
+  if (part && !card.split->time_column.empty()) {
+    if (!is_present(card.split->time_column)) {
+      throw InvalidInput(fmt::format("{}: has no column \"{}\", by which the parts were made", shown(flags.data),
+                                     card.split->time_column));
+    }
+    want_text(card.split->time_column);
+  }
+
+  AddedNames added;
+  if (has_label) added.names.push_back("label");
+  added.has_label = has_label;
+  added.names.insert(added.names.end(), {"score", "uncertainty"});
+  if (flags.all_columns) {
+    added.names.push_back("entropy");
+    if (card.model.head.kind == train::Head::kPostnet) added.names.push_back("evidence");
+    added.names.insert(added.names.end(), {"variance", "mutual_information"});
+  }
+  if (!flags.keep_all) options.keep = flags.keep;
+  check_label_free(flags.keep, added);
+  std::vector<table::AddedColumn> columns;
+  for (const std::string& name : added.names) {
+    columns.push_back({name, name == "label" ? table::AddedType::kUint8 : table::AddedType::kDouble});
+  }
+
+  std::uint64_t first_row = 0;
+  double positives = 0;
+  const auto fill = [&](const Frame& frame, std::span<table::AddedValues> values, std::span<std::uint8_t> keep) {
+    if (part) {
+      const std::vector<train::Part> parts = parts_of_rows(card.split, frame, first_row);
+      for (std::size_t row = 0; row < frame.num_rows; ++row) keep[row] = parts[row] == *part ? 1 : 0;
+    }
+    const train::FeatureRows rows = model.features().encode(
+        frame, {.labels = has_label ? train::LabelUse::kRequired : train::LabelUse::kIgnore, .first_row = first_row});
+    // Only the rows of the part are predicted; the others keep zeros and are not written. The passes of mc-dropout go
+    // by row number: there all rows are predicted.
+    const bool chooses = part && card.model.head.kind != train::Head::kMcDropout;
+    train::FeatureRows chosen;
+    if (chooses) add_rows(model.features().shape(), rows, keep, chosen);
+    const train::Prediction prediction = model.predict(chooses ? chosen : rows, first_row);
+    std::size_t next = 0;
+    if (has_label) {
+      std::get<std::vector<std::uint8_t>>(values[next++]) = rows.label;
+      for (std::size_t row = 0; row < frame.num_rows; ++row) positives += keep[row] != 0 ? rows.label[row] : 0;
+    }
+    const auto set = [&](const std::vector<double>& column) {
+      auto& to = std::get<std::vector<double>>(values[next++]);
+      auto from = column.begin();
+      for (std::size_t row = 0; row < frame.num_rows; ++row) {
+        if (!chooses || keep[row] != 0) to[row] = *from++;
+      }
+    };
+    set(prediction.score);
+    set(prediction.uncertainty(kind));
+    if (flags.all_columns) {
+      set(prediction.entropy);
+      if (card.model.head.kind == train::Head::kPostnet) set(prediction.evidence);
+      set(prediction.variance);
+      set(prediction.mutual_information);
+    }
+    first_row += frame.num_rows;
+  };
+  table::AppendResult result;
+  with_bad_input([&] { result = table::append_columns(flags.data, flags.output, options, columns, fill); });
+  if (flags.output == "-") return kDone;
+  if (flags.json) {
+    Json report = {{"rows", result.rows}, {"uncertainty", train::to_string(kind)}};
+    if (has_label) report["positives"] = positives;
+    fmt::print("{}\n", report.dump(1));
+    return kDone;
+  }
+  fmt::print("{}{}, score and uncertainty ({}), written to {}\n", plural_text(static_cast<double>(result.rows), "row"),
+             has_label ? fmt::format(" ({} positive)", count_text(positives)) : "", train::to_string(kind),
+             flags.output);
+  return kDone;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = program.add_subcommand("predict", "Add score and uncertainty of a trained model to tables");
+  verb->add_option("MODEL", flags->model, "Folder of a trained model")->required();
+  verb->add_option("DATA", flags->data, "Tables with the model's columns; - for stdin")->required();
+  verb->add_option("-o,--output", flags->output, "Where to write the predictions, - for stdout")->required();
+  verb->add_option("--part", flags->part, "Only this part of the split that the model was trained with")
+      ->type_name("PART")
+      ->check(CLI::IsMember({"train", "holdout", "test"}).description(""));
+  verb->add_option("--uncertainty", flags->uncertainty,
+                   "entropy, evidence, variance or mutual-information [entropy of postnet, else variance]")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(train::names_of<train::Uncertainty>()).description(""));
+  verb->add_flag("--all-columns", flags->all_columns, "Write all of these as columns of their own, too");
+  verb->add_option("--keep", flags->keep, "Columns of DATA to copy")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_flag("--keep-all", flags->keep_all, "Copy all columns of DATA");
+  verb->add_option("--output-format", flags->output_format,
+                   "csv, tsv, parquet or arrow; default: by the extension of the output")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  verb->add_option("--format", flags->format, "csv, tsv, parquet or arrow; default: by the file's extension")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  verb->add_option("--device", flags->device, "cpu, cuda or cuda:0")->type_name("D")->capture_default_str();
+  verb->add_flag("--json", flags->json, "Print the counts as JSON");
+  verb->footer(
+      "Example: limen predict model data.csv --part holdout -o holdout.csv\n"
+      "Where DATA has the label, it is written as 0/1 in the column label: limen fit takes the result as it is.");
+  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace limen::cli

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "frame_flags.h"
+#include "limen/error.h"
+#include "limen/nearest_name.h"
+#include "limen/train/model.h"
+#include "limen/train/schema.h"
+#include "model_rows.h"
+#include "options.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+constexpr const char* kLogFile = "training.jsonl";
+
+struct Flags {
+  std::vector<std::string> data;
+  std::vector<std::string> validation_data;
+  std::string output;
+  std::string schema;
+  std::string model = "postnet";
+  std::string encoder = "mlp";
+  std::string sam = "2a";
+  std::string gated = "geglu";
+  std::string schedule = "cosine";
+  std::string scaling = "auto";
+  std::string positive;
+  std::vector<std::string> date;
+  std::string split;
+  std::string split_by_time;
+  std::string prior;
+  double tau = 1;
+  double validation = 0.1;
+  double save_seconds = 60;
+  int warm_up = 0;
+  bool no_residual = false;
+  bool resume = false;
+  bool overwrite = false;
+  bool json = false;
+  train::FeatureOptions features;
+  train::ModelOptions options;
+  train::TrainOptions training;
+  FrameFlags frame;
+};
+
+train::Scaling parse_scaling(const std::string& name) {
+  return name == "log" ? train::Scaling::kLog : name == "linear" ? train::Scaling::kLinear : train::Scaling::kAuto;
+}
+
+/// A line of the log of the epochs.
+std::string log_line(const train::EpochReport& report) {
+  const Json line = {{"member", report.member},
+                     {"epoch", report.epoch},
+                     {"warm_up", report.warm_up},
+                     {"loss", report.loss},
+                     {"average_precision", report.average_precision},
+                     {"roc_auc", report.roc_auc},
+                     {"is_best", report.is_best},
+                     {"seconds", report.seconds},
+                     {"rows_per_second", report.rows_per_second}};
+  return line.dump() + "\n";
+}
+
+/// Reads, splits, encodes and trains.
+class TrainRun {
+ public:
+  explicit TrainRun(const Flags& flags) : flags_(flags) {}
+  int run();
+
+ private:
+  void apply_schema();
+  void check() const;
+  void check_folder() const;
+  void prepare_folder();
+  [[nodiscard]] table::FrameReadOptions read_options(const std::vector<std::string>& paths) const;
+  void find_columns();
+  void find_time_cuts();
+  [[nodiscard]] std::vector<train::Part> parts_of(const Frame& frame, std::uint64_t first_row) const;
+  [[nodiscard]] std::vector<std::uint8_t> kept_aside(std::uint64_t first_row, std::size_t num_rows) const;
+  void fit_features();
+  void encode();
+  [[nodiscard]] train::TrainResult train_networks();
+  void print(const train::Model& model, const train::TrainResult& result) const;
+  [[nodiscard]] std::string path(const char* file) const {
+    return (std::filesystem::path(flags_.output) / file).string();
+  }
+
+  Flags flags_;
+  train::ModelCard card_;
+  std::vector<std::string> columns_;
+  std::vector<std::string> text_columns_;
+  std::optional<train::FeatureTransform> transform_;
+  train::TrainingSet set_;
+  std::uint64_t rows_read_ = 0;
+  std::ofstream log_;
+};
+
+/// A preset says how its files are read and which columns are what; flags that were given win.
+void TrainRun::apply_schema() {
+  if (flags_.schema.empty()) return;
+  const train::Schema schema = train::schema_preset(flags_.schema);
+  flags_.frame.no_header = !schema.header;
+  flags_.frame.names = schema.header ? std::vector<std::string>() : schema.columns;
+  if (flags_.frame.separator.empty()) flags_.frame.separator = std::string(1, schema.separator);
+  const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(flags_.features.numeric, schema.features.numeric);
+  add(flags_.features.categorical, schema.features.categorical);
+  add(flags_.features.drop, schema.features.drop);
+  flags_.features.date.insert(schema.features.date.begin(), schema.features.date.end());
+  if (flags_.features.label.empty()) flags_.features.label = schema.features.label;
+}
+
+void TrainRun::check() const {
+  if (flags_.features.label.empty()) throw InvalidInput("train: give the label's column: --label COLUMN");
+  if (!flags_.split_by_time.empty() && flags_.split.empty()) {
+    throw InvalidInput("--split-by-time needs the shares: --split 0.6,0.2,0.2");
+  }
+  if (!(flags_.validation > 0 && flags_.validation < 1)) {
+    throw InvalidInput("--validation: must be a share between 0 and 1 of the training rows");
+  }
+  std::vector<std::string> all = flags_.data;
+  all.insert(all.end(), flags_.validation_data.begin(), flags_.validation_data.end());
+  for (const std::string& path : all) {
+    if (path == "-") throw InvalidInput("train: the table is read more than once; give a file, not stdin");
+  }
+}
+
+void TrainRun::check_folder() const {
+  namespace fs = std::filesystem;
+  const fs::path folder(flags_.output);
+  if (fs::exists(folder) && !fs::is_directory(folder)) {
+    throw InvalidInput(flags_.output + ": exists and is not a folder");
+  }
+  const bool has_model = fs::exists(folder / "model.json") || fs::exists(folder / kCheckpointFile);
+  if (has_model && !flags_.resume && !flags_.overwrite) {
+    throw InvalidInput(
+        fmt::format("{}: holds a model already; give another folder, --resume or --overwrite", flags_.output));
+  }
+  if (flags_.resume && !fs::exists(folder / kCheckpointFile)) {
+    throw InvalidInput(fmt::format("{}: there is no checkpoint to resume from{}", flags_.output,
+                                   fs::exists(folder / "model.json") ? "; its training was finished" : ""));
+  }
+  fs::path there = fs::absolute(folder).lexically_normal();
+  while (!fs::exists(there) && there.has_relative_path()) there = there.parent_path();
+  if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    throw IoError(flags_.output + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+/// Only when training has begun, so that all input is known to be good: a mistake costs no older model.
+void TrainRun::prepare_folder() {
+  namespace fs = std::filesystem;
+  if (log_.is_open()) return;
+  const fs::path folder(flags_.output);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw IoError(flags_.output + ": cannot be made: " + error.message());
+  const std::vector<std::string> files = {"model.json", "weights.safetensors", kCheckpointFile, kLogFile};
+  // What a killed run was writing.
+  std::vector<fs::path> left_over;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const std::string& file : files) {
+      if (entry.path().filename().string().starts_with(file + ".part")) left_over.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : left_over) fs::remove(path);
+  if (flags_.overwrite && !flags_.resume) {
+    for (const std::string& file : files) fs::remove(folder / file);
+  }
+  log_.open(path(kLogFile), flags_.resume ? std::ios::app : std::ios::trunc);
+  if (!log_) throw IoError(path(kLogFile) + ": cannot be written: " + std::strerror(errno));
+}
+
+table::FrameReadOptions TrainRun::read_options(const std::vector<std::string>& paths) const {
+  table::FrameReadOptions options = frame_options(flags_.frame, shown(paths));
+  options.columns = columns_;
+  options.text_columns = text_columns_;
+  options.number_columns = flags_.features.numeric;
+  return options;
+}
+
+void TrainRun::find_columns() {
+  // The label as it stands: what is positive may be a word.
+  text_columns_ = flags_.features.categorical;
+  for (const auto& [name, format] : flags_.features.date) text_columns_.push_back(name);
+  table::FrameReadOptions options = read_options(flags_.data);
+  options.progress = nullptr;
+  const std::vector<table::ColumnInfo> found = table::describe_columns(flags_.data, options);
+  std::vector<std::string> names;
+  for (const table::ColumnInfo& column : found) names.push_back(column.name);
+  const auto require = [&](const std::string& name, const char* flag) {
+    if (std::ranges::find(names, name) != names.end()) return;
+    const std::string nearest = nearest_name(name, names);
+    throw InvalidInput(fmt::format("{}: has no column \"{}\" ({}){}", shown(flags_.data), name, flag,
+                                   nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+  };
+  require(flags_.features.label, "--label");
+  for (const std::string& name : flags_.features.drop) require(name, "--drop");
+  if (!flags_.split_by_time.empty()) require(flags_.split_by_time, "--split-by-time");
+  for (const std::string& name : names) {
+    const bool dropped = std::ranges::find(flags_.features.drop, name) != flags_.features.drop.end();
+    if (!dropped || name == flags_.split_by_time) columns_.push_back(name);
+  }
+}
+
+/// One pass over the times of all rows.
+void TrainRun::find_time_cuts() {
+  card_.table.names = flags_.frame.names;
+  if (flags_.split.empty()) return;
+  train::SplitUse use;
+  use.options.fractions = train::parse_fractions(flags_.split);
+  use.options.seed = flags_.training.seed;
+  use.options.tau = flags_.tau;
+  train::validate(use.options);
+  if (!flags_.split_by_time.empty()) {
+    use.time_column = flags_.split_by_time;
+    const auto format = flags_.features.date.find(use.time_column);
+    if (format != flags_.features.date.end()) use.time_format = format->second;
+    table::FrameReadOptions options = read_options(flags_.data);
+    options.columns = {use.time_column};
+    std::vector<double> times;
+    table::for_each_frame(flags_.data, options, [&](const Frame& frame) {
+      const std::vector<double> batch = train::time_values(frame.columns[0], use.time_format, times.size());
+      times.insert(times.end(), batch.begin(), batch.end());
+    });
+    use.cuts = train::time_cuts(times, use.options);
+  }
+  card_.split = use;
+}
+
+std::vector<train::Part> TrainRun::parts_of(const Frame& frame, std::uint64_t first_row) const {
+  return parts_of_rows(card_.split, frame, first_row);
+}
+
+/// 1 for the rows that choose the epoch: a share by row number alone, unless there is a file of them.
+std::vector<std::uint8_t> TrainRun::kept_aside(std::uint64_t first_row, std::size_t num_rows) const {
+  std::vector<std::uint8_t> aside(num_rows, 0);
+  if (!flags_.validation_data.empty()) return aside;
+  train::SplitOptions options;
+  options.fractions = {1 - flags_.validation, flags_.validation, 0};
+  options.seed = flags_.training.seed + 1;
+  const std::vector<train::Part> parts = train::split_rows(first_row, num_rows, options);
+  for (std::size_t row = 0; row < num_rows; ++row) aside[row] = parts[row] == train::Part::kHoldout ? 1 : 0;
+  return aside;
+}
+
+void TrainRun::fit_features() {
+  train::FeatureOptions options = flags_.features;
+  options.scaling = parse_scaling(flags_.scaling);
+  if (!flags_.positive.empty()) options.positive = flags_.positive;
+  options.seed = flags_.training.seed;
+  options.num_threads = flags_.training.num_threads;
+  std::erase_if(options.drop,
+                [&](const std::string& name) { return std::ranges::find(columns_, name) == columns_.end(); });
+  train::FeatureFitter fitter(options);
+  std::uint64_t first_row = 0;
+  table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
+    const std::vector<train::Part> parts = parts_of(frame, first_row);
+    std::vector<std::uint8_t> chosen = kept_aside(first_row, frame.num_rows);
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
+      chosen[row] = parts[row] == train::Part::kTrain && chosen[row] == 0 ? 1 : 0;
+    }
+    fitter.add(frame, chosen);
+    first_row += frame.num_rows;
+  });
+  rows_read_ = first_row;
+  transform_ = fitter.finish();
+}
+
+void TrainRun::encode() {
+  set_.shape = transform_->shape();
+  train::SplitOptions undersampling;
+  undersampling.tau = flags_.tau;
+  undersampling.seed = flags_.training.seed;
+  std::uint64_t first_row = 0;
+  table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
+    const std::vector<train::Part> parts = parts_of(frame, first_row);
+    const train::FeatureRows rows =
+        transform_->encode(frame, {.labels = train::LabelUse::kRequired, .first_row = first_row});
+    const std::vector<std::uint8_t> kept = train::undersample(first_row, parts, rows.label, undersampling);
+    std::vector<std::uint8_t> learned(frame.num_rows);
+    std::vector<std::uint8_t> validated = kept_aside(first_row, frame.num_rows);  // at the natural rate
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
+      if (parts[row] != train::Part::kTrain) validated[row] = 0;
+      learned[row] = parts[row] == train::Part::kTrain && validated[row] == 0 ? kept[row] : 0;
+    }
+    add_rows(set_.shape, rows, learned, set_.train);
+    if (flags_.validation_data.empty()) add_rows(set_.shape, rows, validated, set_.validation);
+    first_row += frame.num_rows;
+  });
+  if (flags_.validation_data.empty()) return;
+  first_row = 0;
+  table::for_each_frame(flags_.validation_data, read_options(flags_.validation_data), [&](const Frame& frame) {
+    const train::FeatureRows rows =
+        transform_->encode(frame, {.labels = train::LabelUse::kRequired, .first_row = first_row});
+    add_rows(set_.shape, rows, std::vector<std::uint8_t>(frame.num_rows, 1), set_.validation);
+    first_row += frame.num_rows;
+  });
+}
+
+train::TrainResult TrainRun::train_networks() {
+  const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  const auto clear_line = [is_terminal] {
+    if (is_terminal) fmt::print(stderr, "\r\033[K");
+  };
+  train::TrainHooks hooks;
+  hooks.save_seconds = flags_.save_seconds;
+  hooks.save = [&](const std::string& checkpoint) {
+    prepare_folder();
+    train::write_whole(path(kCheckpointFile), checkpoint);
+  };
+  hooks.epoch = [&](const train::EpochReport& report) {
+    prepare_folder();
+    log_ << log_line(report) << std::flush;
+    if (flags_.json) return;
+    clear_line();
+    const std::string member =
+        flags_.options.head.kind == train::Head::kEnsemble ? fmt::format("member {}, ", report.member + 1) : "";
+    fmt::print(stderr, "{}epoch {}: loss {:.5f}{}, {:.0f} thousand rows/s{}\n", member, report.epoch, report.loss,
+               report.warm_up ? " (warm-up of the densities)"
+                              : fmt::format(", average precision {:.4f}, ROC AUC {:.4f}", report.average_precision,
+                                            report.roc_auc),
+               report.rows_per_second / 1000, report.is_best ? " *" : "");
+  };
+  if (is_terminal) {
+    hooks.progress = [&](const train::TrainProgress& progress) {
+      fmt::print(stderr, "\r\033[Kepoch {} of {}: {:.0f}%, loss {:.5f}, {:.0f} thousand rows/s, {:.0f} s left",
+                 progress.epoch, progress.num_epochs,
+                 100.0 * static_cast<double>(progress.rows_done) / static_cast<double>(progress.num_rows),
+                 progress.loss, progress.rows_per_second / 1000, progress.seconds_left);
+    };
+  }
+  const std::string checkpoint = flags_.resume ? train::read_whole(path(kCheckpointFile)) : "";
+  try {
+    return train::train(set_, flags_.options, flags_.training, hooks, checkpoint);
+  } catch (const InvalidInput& error) {
+    clear_line();
+    throw InvalidInput(fmt::format("{}: {}", flags_.resume ? flags_.output : shown(flags_.data),
+                                   without_prefix(without_prefix(error.what(), "train"), "Network")));
+  }
+}
+
+void TrainRun::print(const train::Model& model, const train::TrainResult& result) const {
+  if (flags_.json) {
+    Json report = {{"model", flags_.output},
+                   {"rows", rows_read_},
+                   {"training_rows", set_.train.num_rows},
+                   {"validation_rows", set_.validation.num_rows},
+                   {"average_precision", result.average_precision},
+                   {"roc_auc", result.roc_auc},
+                   {"epochs", result.history.size()}};
+    if (!result.diverged.empty()) report["stopped"] = result.diverged;
+    fmt::print("{}\n", report.dump(1));
+    return;
+  }
+  for (const std::string& line : model.features().summary()) fmt::print("{}\n", line);
+  const auto& card = model.card();
+  fmt::print("\n{} on {}: learned from {} ({} positive)", train::to_string(card.model.head.kind),
+             train::to_string(card.model.encoder.kind), plural_text(card.class_counts[0] + card.class_counts[1], "row"),
+             count_text(card.class_counts[1]));
+  if (flags_.tau > 1) fmt::print(", negatives kept at 1/{:g}", flags_.tau);
+  fmt::print("\nbest epoch by average precision on {} kept aside: average precision {:.4f}, ROC AUC {:.4f}\n",
+             plural_text(static_cast<double>(card.validation_rows), "row"), card.average_precision, card.roc_auc);
+  fmt::print("written to {}; next: limen predict {} DATA -o PRED\n", flags_.output, flags_.output);
+}
+
+int TrainRun::run() {
+  apply_schema();
+  check();
+  check_folder();
+  if (!flags_.prior.empty()) {
+    const auto parts = CLI::detail::split(flags_.prior, ',');
+    if (parts.size() != 2 || !CLI::detail::lexical_cast(parts[0], flags_.options.head.prior[0]) ||
+        !CLI::detail::lexical_cast(parts[1], flags_.options.head.prior[1])) {
+      throw InvalidInput("--prior: give two numbers, of negatives and positives, such as 1,1");
+    }
+  }
+  flags_.options.head.kind = train::parse<train::Head>(flags_.model);
+  flags_.options.encoder.kind = train::parse<train::EncoderKind>(flags_.encoder);
+  flags_.options.encoder.sam = train::parse<train::SamVariant>(flags_.sam);
+  flags_.options.encoder.gated = train::parse<train::GatedUnit>(flags_.gated);
+  flags_.options.encoder.residual = !flags_.no_residual;
+  flags_.training.schedule = train::parse<train::Schedule>(flags_.schedule);
+  if (flags_.options.head.kind == train::Head::kMcDropout && flags_.options.encoder.dropout == 0) {
+    flags_.options.encoder.dropout = 0.2;
+  }
+  train::validate(flags_.training);
+  for (const std::string& date : flags_.date) {
+    flags_.features.date[date] = train::DateFormat::kText;
+  }
+  flags_.features.categorical.insert(flags_.features.categorical.end(), flags_.frame.categorical.begin(),
+                                     flags_.frame.categorical.end());
+  std::optional<train::Model> model;
+  train::TrainResult result;
+  with_bad_input([&] {
+    find_columns();
+    find_time_cuts();
+    fit_features();
+    encode();
+  });
+  const auto positives = std::ranges::count(set_.train.label, std::uint8_t{1});
+  result = train_networks();
+  if (!result.diverged.empty()) fmt::print(stderr, "limen: {}: {}\n", flags_.output, result.diverged);
+  if (result.weights.empty()) return kFailed;
+  card_.model = flags_.options;
+  card_.training = flags_.training;
+  card_.table.separator = frame_options(flags_.frame, "").separator.value_or('\0') == '\0'
+                              ? ""
+                              : std::string(1, *frame_options(flags_.frame, "").separator);
+  card_.table.has_header = !flags_.frame.no_header;
+  card_.table.missing = flags_.frame.missing;
+  card_.class_counts = {static_cast<double>(set_.train.num_rows) - static_cast<double>(positives),
+                        static_cast<double>(positives)};
+  card_.validation_rows = set_.validation.num_rows;
+  card_.members = result.members;
+  card_.average_precision = result.average_precision;
+  card_.roc_auc = result.roc_auc;
+  card_.history = result.history;
+  model.emplace(*transform_, card_, result.weights);
+  prepare_folder();
+  model->save(flags_.output);
+  // Whole: a run that was broken may have written an epoch twice, or half of it.
+  std::string log;
+  for (const train::EpochReport& report : result.history) log += log_line(report);
+  train::write_whole(path(kLogFile), log);
+  if (result.diverged.empty()) std::filesystem::remove(path(kCheckpointFile));
+  print(*model, result);
+  return result.diverged.empty() ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = program.add_subcommand("train", "Train a network that gives score and uncertainty");
+  const auto names = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
+  const auto list = [&](const char* flag, std::vector<std::string>& to, const char* help) {
+    verb->add_option(flag, to, help)->type_name("A,B")->delimiter(',')->allow_extra_args(false);
+  };
+  verb->add_option("DATA", flags->data, "Table with features and label: one or more files")->required();
+  verb->add_option("-o,--output", flags->output, "Folder of the model")->required()->type_name("MODEL");
+  verb->add_option("--label", flags->features.label, "Column of the label")->type_name("COLUMN");
+  verb->add_option("--positive", flags->positive,
+                   "The label of positives, or a comparison such as \">30\"; default: 1, true or yes")
+      ->type_name("VALUE");
+  list("--numeric", flags->features.numeric, "Columns of numbers; default: those that look like numbers");
+  list("--date", flags->date, "Columns of dates; default: text that reads as dates");
+  list("--drop", flags->features.drop, "Columns to leave out");
+  verb->add_option("--schema", flags->schema, "Columns of a known data set: criteo or avazu")
+      ->type_name("NAME")
+      ->check(names(train::schema_presets()));
+  verb->add_option("--scaling", flags->scaling, "Numbers: auto, linear or log")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "linear", "log"}).description(""));
+  verb->add_option("--min-count", flags->features.min_count, "Categories seen fewer times share one token")
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("--max-vocabulary", flags->features.max_vocabulary, "Columns of more categories are hashed")
+      ->type_name("N")
+      ->capture_default_str();
+
+  const char* const rows = "Rows";
+  verb->add_option("--split", flags->split, "Shares of training, hold-out and test; default: all rows are for training")
+      ->type_name("A,B,C")
+      ->group(rows);
+  verb->add_option("--split-by-time", flags->split_by_time, "Training is the earliest part by this column")
+      ->type_name("COLUMN")
+      ->group(rows);
+  verb->add_option("--tau", flags->tau, "Keep training negatives at rate 1/tau")
+      ->type_name("T")
+      ->capture_default_str()
+      ->group(rows);
+  verb->add_option("--validation", flags->validation, "Share of the training rows kept aside to choose the epoch")
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(rows);
+  verb->add_option("--validation-data", flags->validation_data, "Other rows for that, at the natural rate")
+      ->type_name("FILE")
+      ->group(rows);
+
+  const char* const network = "Network";
+  train::EncoderOptions& encoder = flags->options.encoder;
+  train::HeadOptions& head = flags->options.head;
+  verb->add_option("--model", flags->model, "postnet, mc-dropout or ensemble")
+      ->type_name("MODEL")
+      ->capture_default_str()
+      ->check(names(train::names_of<train::Head>()))
+      ->group(network);
+  verb->add_option("--encoder", flags->encoder, "mlp, sam or ft-transformer")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(names(train::names_of<train::EncoderKind>()))
+      ->group(network);
+  verb->add_option("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str("128,64")
+      ->group(network);
+  verb->add_option("--embedding", encoder.embedding, "Width of a category's embedding, or of a token")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--dropout", encoder.dropout, "Share of units left out in training; mc-dropout: 0.2 when not given")
+      ->type_name("P")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--sam", flags->sam, "Variant of sam: 2a, 2e, 3a or 3e")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(names(train::names_of<train::SamVariant>()))
+      ->group(network);
+  verb->add_flag("--no-residual", flags->no_residual, "sam: interactions alone")->group(network);
+  verb->add_option("--blocks", encoder.blocks, "Blocks of ft-transformer, layers of sam 3a and 3e")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--heads", encoder.heads, "Attention heads of ft-transformer")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--gated", flags->gated, "Unit of ft-transformer: geglu or reglu")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(names(train::names_of<train::GatedUnit>()))
+      ->group(network);
+  verb->add_option("--latent", head.latent, "postnet: dimension of the latent space")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--flows", head.flows, "postnet: radial flows per class")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_flag("--batch-norm", head.batch_norm, "postnet: batch norm on the latent space")->group(network);
+  verb->add_option("--prior", flags->prior, "postnet: prior counts of negatives and positives [1,1]")
+      ->type_name("A,B")
+      ->group(network);
+  verb->add_option("--regularizer", head.regularizer, "postnet: weight of the entropy in the loss")
+      ->type_name("R")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--passes", head.passes, "mc-dropout: passes per prediction")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+  verb->add_option("--members", head.members, "ensemble: networks")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(network);
+
+  const char* const group = "Training";
+  train::TrainOptions& training = flags->training;
+  const auto number = [&](const char* flag, auto& to, const char* help) {
+    verb->add_option(flag, to, help)->type_name("N")->capture_default_str()->group(group);
+  };
+  number("--epochs", training.epochs, "Most passes over the training rows");
+  number("--patience", training.patience, "Epochs without better average precision before it stops");
+  number("--batch", training.batch, "Rows of a step");
+  number("--learning-rate", training.learning_rate, "Of Adam");
+  verb->add_option("--schedule", flags->schedule, "Learning rate: constant, cosine or step")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(names(train::names_of<train::Schedule>()))
+      ->group(group);
+  number("--weight-decay", training.weight_decay, "Decoupled, per step");
+  number("--clip", training.clip, "Largest norm of the gradient, 0: any");
+  verb->add_option("--warm-up", training.warm_up,
+                   "Epochs that fit only postnet's densities [1 when latent >= 32, else 0]")
+      ->type_name("N")
+      ->group(group);
+  number("--seed", training.seed, "Of split, order, weights and dropout");
+  number("--threads", training.num_threads, "0 = all cores; the model is the same");
+  verb->add_option("--device", training.device, "cpu, cuda or cuda:0")
+      ->type_name("D")
+      ->capture_default_str()
+      ->group(group);
+  number("--checkpoint-seconds", flags->save_seconds, "Seconds between checkpoints inside an epoch");
+  verb->add_flag("--resume", flags->resume, "Go on from the checkpoint in MODEL: give the same data and flags")
+      ->group(group);
+  verb->add_flag("--overwrite", flags->overwrite, "Replace the model in MODEL")->group(group);
+  add_frame_flags(*verb, flags->frame);
+  verb->add_flag("--json", flags->json, "Print the result as JSON");
+  verb->footer(
+      "Example: limen train data.csv --label clicked --tau 3 --split 0.6,0.2,0.2 -o model\n"
+      "         limen predict model data.csv --part holdout -o holdout.csv\n"
+      "MODEL holds model.json, weights.safetensors and training.jsonl, the log of the epochs.");
+  verb->callback([flags, &action] { action = [flags] { return TrainRun(*flags).run(); }; });
+}
+
+}  // namespace limen::cli

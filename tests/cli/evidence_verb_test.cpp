@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "cli_fixture.h"
+
+namespace limen::cli::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Late by more than 30: 40, 31, 90. At JFK: 2 rows, 1 late; hour 8: both; LAX hour 9: 3 rows, 2 late.
+constexpr std::string_view kTrain =
+    "date,from,late,w\n"
+    "2001-01-14 08:05,JFK,40,1\n"
+    "2001/01/15 08:59,JFK,30,0.5\n"
+    "2001-01-14 09:00,LAX,31,2\n"
+    "2001-01-14 09:01,LAX,-5,1\n"
+    "2001-01-14 09:02,LAX,90,1\n";
+constexpr std::string_view kData =
+    "id,date,from\na,2001-02-01 08:00,JFK\nb,2001-02-01 10:00,LAX\nc,2001-02-01 09:00,SFO\n";
+
+// `text` with {N} replaced by the uncertainty of N rows in the cell of all keys.
+std::string with_uncertainty(std::string text) {
+  for (const int count : {2, 50}) {
+    // The compiler's own log1p and the library's may differ in the last digit.
+    const volatile double rows = count;
+    std::array<char, 32> digits = {};
+    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), -std::log1p(rows)).ptr;
+    text = replaced(text, "{" + std::to_string(count) + "}",
+                    std::string(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data()))));
+  }
+  return text;
+}
+
+class EvidenceVerb : public CliTest {
+ protected:
+  EvidenceVerb() {
+    write_file("train.csv", kTrain);
+    write_file("data.csv", kData);
+  }
+  Words with(const Words& more) const {
+    Words words = {"evidence", "train.csv", "data.csv", "--keys", "from,date:hour"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
+// Cells: (JFK, 8) 2 rows; (LAX, 10) none, LAX 3; SFO none, all 5.
+TEST_F(EvidenceVerb, AddsEvidenceAndUncertainty) {
+  const std::string text = output_of(with({"-o", "out.csv"}));
+  EXPECT_THAT(text, AllOf(HasSubstr("train.csv: 5 rows in 2 cells of from, date:hour"),
+                          HasSubstr("3 rows, 2 (66.67%) with an empty cell, written to out.csv")));
+  EXPECT_EQ(file_text("out.csv"), with_uncertainty("id,date,from,evidence,uncertainty\n"
+                                                   "a,2001-02-01 08:00,JFK,2,{2}\n"
+                                                   "b,2001-02-01 10:00,LAX,3,0.25\n"
+                                                   "c,2001-02-01 09:00,SFO,5,1.1666666666666665\n"));
+  EXPECT_EQ(json_of(with({"-o", "out.csv", "--json"})),
+            Json::parse(R"({"training_rows": 5, "cells": 2, "rows": 3, "rows_backed_off": 2})"));
+}
+
+// Strength 1: all 3/5; JFK (1 + 0.6) / 3, (JFK, 8) (1 + 8/15) / 3 = 23/45; LAX (2 + 0.6) / 4 = 0.65.
+TEST_F(EvidenceVerb, AddsTheSmoothedRateAndPositives) {
+  const std::string text =
+      output_of(with({"--label", "late", "--positive", ">30", "--rate", "--positives", "--strength", "1", "-o", "-"}));
+  EXPECT_EQ(text, with_uncertainty("id,date,from,evidence,uncertainty,positives,score\n"
+                                   "a,2001-02-01 08:00,JFK,2,{2},1,0.5111111111111111\n"
+                                   "b,2001-02-01 10:00,LAX,3,0.25,2,0.65\n"
+                                   "c,2001-02-01 09:00,SFO,5,1.1666666666666665,3,0.6\n"));
+  EXPECT_THAT(output_of(with({"--label", "late", "--positive", "<=30", "--rate=p", "--strength", "0", "-o", "-"})),
+              AllOf(HasSubstr("uncertainty,p\n"), HasSubstr("SFO,5,1.1666666666666665,0.4\n")));
+}
+
+TEST_F(EvidenceVerb, CountsWeights) {
+  EXPECT_THAT(output_of(with({"--weight", "w", "-o", "-"})), AllOf(HasSubstr("JFK,1.5,"), HasSubstr("SFO,5.5,")));
+  write_file("train.csv", replaced(kTrain, "30,0.5", "30,-1"));
+  expect_refused(with({"--weight", "w", "-o", "out.csv"}), {"train.csv: row 2", "\"w\"", "at least 0"});
+}
+
+TEST_F(EvidenceVerb, TauKeepsAllPositivesAndTheSameNegativesForASeed) {
+  std::string train = "k,y\n";
+  for (int row = 0; row < 4000; ++row) train += row % 4 == 0 ? "a,yes\n" : "a,no\n";
+  write_file("t.csv", train);
+  const auto report = [&](const std::string& seed) {
+    return json_of({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "--positive", "yes", "--tau", "3",
+                    "--seed", seed, "-o", "out.csv", "--json"});
+  };
+  const Json first = report("1");
+  EXPECT_EQ(first["training_positives"], 1000);
+  // 3000 negatives at a third: five standard deviations of 25.8.
+  EXPECT_NEAR(first["training_rows"].get<double>(), 2000, 130);
+  EXPECT_EQ(report("1"), first);
+  EXPECT_NE(report("2"), first);
+}
+
+TEST_F(EvidenceVerb, LeavesEachRowOutOfItsOwnEvidence) {
+  write_file("t.csv", "k,y\na,1\na,0\na,1\nb,1\n");
+  EXPECT_EQ(output_of({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "--rate", "--strength", "0",
+                       "--leave-one-out", "-o", "-"}),
+            with_uncertainty("k,y,evidence,uncertainty,score\n"
+                             "a,1,2,{2},0.5\n"
+                             "a,0,2,{2},1\n"
+                             "a,1,2,{2},0.5\n"
+                             "b,1,3,0.25,0.6666666666666666\n"));
+  expect_refused(with({"--leave-one-out", "-o", "out.csv"}), {"--leave-one-out", "TRAIN"});
+}
+
+TEST_F(EvidenceVerb, BinsNumbersUnlessTheyAreCategorical) {
+  std::string train = "x,y\n";
+  for (int row = 0; row < 100; ++row) train += std::to_string(row) + ",0\n";
+  write_file("t.csv", train);
+  write_file("d.csv", "x\n-5\n49\n50\n1e9\n");
+  const Words base = {"evidence", "t.csv", "d.csv", "--keys", "x", "--bins", "2", "-o", "-"};
+  EXPECT_EQ(output_of(base), with_uncertainty("x,evidence,uncertainty\n-5,50,{50}\n49,50,{50}\n"
+                                              "50,50,{50}\n1e9,50,{50}\n"));
+  Words categorical = base;
+  categorical.insert(categorical.end(), {"--categorical", "x"});
+  EXPECT_THAT(output_of(categorical), AllOf(HasSubstr("\n49,1,"), HasSubstr("\n-5,100,")));
+}
+
+TEST_F(EvidenceVerb, AddsTheLabelAndTakesTextLabels) {
+  write_file("t.csv", "k;y\na;>50K\na;<=50K\n");
+  EXPECT_EQ(output_of({"evidence", "t.csv", "t.csv", "--separator", ";", "--keys", "k", "--label", "y", "--positive",
+                       ">50K", "--add-label", "-o", "-"}),
+            with_uncertainty("k,y,evidence,uncertainty,label\na,>50K,2,{2},1\na,<=50K,2,{2},0\n"));
+  write_file("t.csv", "k,y\na,1\na,\n");
+  expect_refused({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "--add-label", "-o", "o.csv"},
+                 {"row 2", "label is missing"});
+  const RunResult result = run({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "-o", "o.csv"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("t.csv: left out 1 row without a label"));
+  EXPECT_THAT(result.out, HasSubstr("t.csv: 1 row, 1 positive in 1 cell of k"));
+}
+
+TEST_F(EvidenceVerb, ReadsStdin) {
+  const std::string wanted = output_of(with({"-o", "-"}));
+  EXPECT_EQ(output_of({"evidence", "-", "data.csv", "--keys", "from,date:hour", "-o", "-"}, kTrain), wanted);
+  EXPECT_EQ(output_of({"evidence", "train.csv", "-", "--keys", "from,date:hour", "-o", "-"}, kData), wanted);
+  expect_refused({"evidence", "-", "data.csv", "--keys", "late", "-o", "out.csv"},
+                 {"<stdin>", "two passes", "--categorical late"}, kTrain);
+  expect_refused({"evidence", "-", "-", "--keys", "from", "-o", "out.csv"}, {"stdin"});
+}
+
+TEST_F(EvidenceVerb, RefusesBadInput) {
+  expect_refused({"evidence", "train.csv", "data.csv", "--keys", "form", "-o", "out.csv"},
+                 {"train.csv", "no column \"form\"", "did you mean \"from\""});
+  expect_refused({"evidence", "train.csv", "data.csv", "--keys", "late", "-o", "out.csv"}, {"data.csv", "\"late\""});
+  expect_refused({"evidence", "train.csv", "data.csv", "--keys", "date:minute", "-o", "out.csv"},
+                 {"--keys", "weekday"});
+  expect_refused({"evidence", "train.csv", "data.csv", "--keys", "from:hour", "-o", "out.csv"},
+                 {"train.csv", "\"from\"", "\"JFK\" is not a date"});
+  expect_refused({"evidence", "train.csv", "data.csv", "--keys", "from,from", "-o", "out.csv"}, {"twice"});
+  expect_refused(with({"--rate", "-o", "out.csv"}), {"--rate", "--label"});
+  expect_refused(with({"--tau", "5", "-o", "out.csv"}), {"--tau", "--label"});
+  expect_refused(with({"--label", "from", "-o", "out.csv"}), {"--label", "key"});
+  expect_refused(with({"--label", "late", "--tau", "0.5", "-o", "out.csv"}), {"--tau", "at least 1"});
+  expect_refused(with({"--label", "late", "-o", "out.csv"}), {"neither 0/1 nor true/false", "--positive"});
+  expect_refused(with({"--categorical", "w", "-o", "out.csv"}), {"--categorical", "\"w\""});
+  expect_refused(with({"--separator", "ab", "-o", "out.csv"}), {"--separator", "\"ab\""});
+  expect_refused(with({"--bins", "1", "-o", "out.csv"}), {"--bins"});
+  expect_refused(with({"-o", "train.csv"}), {"train.csv", "is the input"});
+  expect_refused({"evidence", "none.csv", "data.csv", "--keys", "from", "-o", "out.csv"},
+                 {"none.csv", "cannot be read"});
+  write_file("data.csv", replaced(kData, "id,", "evidence,"));
+  expect_refused(with({"-o", "out.csv"}), {"data.csv", "already has a column \"evidence\""});
+}
+
+}  // namespace
+}  // namespace limen::cli::test

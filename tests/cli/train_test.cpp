@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: MIT
+// Verbs train and predict, from a table to a boundary.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "cli_fixture.h"
+
+namespace limen::cli::test {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Rows of customers; about a quarter of them bought. `day` rises; some ages are missing.
+std::string customers(int rows, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  const auto below = [&](unsigned limit) { return static_cast<int>(random() % limit); };
+  std::string text = "id,day,age,income,city,plan,bought\n";
+  for (int row = 0; row < rows; ++row) {
+    const int age = 18 + below(60);
+    const int city = below(8);
+    const int plan = below(3);
+    const double income = std::exp(below(400) / 100.0);
+    const bool bought = age + 10 * (city % 3) + 8 * plan + below(30) > 85;
+    char line[128];
+    std::snprintf(line, sizeof line, "%d,2024-%02d-%02d,%s,%.2f,city%d,%d,%d\n", row, 1 + row * 12 / rows,
+                  1 + row * 300 / rows % 25, below(20) == 0 ? "" : std::to_string(age).c_str(), income, city, plan,
+                  bought ? 1 : 0);
+    text += line;
+  }
+  return text;
+}
+
+using Table = std::vector<std::vector<std::string>>;
+
+/// Lines and fields; the first one is the header.
+Table table_of(const std::string& text) {
+  Table table;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    table.emplace_back();
+    for (std::string field; std::getline(fields, field, ',');) table.back().push_back(field);
+  }
+  return table;
+}
+
+/// The numbers below the header: the writers of CSV and of Arrow write the same number in other digits.
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  const char* at = text.c_str() + text.find('\n') + 1;
+  while (*at != '\0') {
+    char* end = nullptr;
+    numbers.push_back(std::strtod(at, &end));
+    at = end == at ? at + std::strlen(at) : end + 1;
+  }
+  return numbers;
+}
+
+std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+class Train : public CliTest {
+ protected:
+  Train() { write_file("data.csv", customers(2000)); }
+
+  /// Small and quick, where `more` does not say otherwise.
+  static Words train(const std::string& data, const std::string& model, const Words& more = {}) {
+    Words words = {"train", data, "-o", model};
+    const std::vector<std::pair<std::string, std::string>> defaults = {
+        {"--label", "bought"}, {"--drop", "id"},   {"--hidden", "16"},         {"--epochs", "2"},
+        {"--batch", "128"},    {"--threads", "1"}, {"--learning-rate", "0.01"}};
+    for (const auto& [flag, value] : defaults) {
+      if (std::ranges::find(more, flag) == more.end()) words.insert(words.end(), {flag, value});
+    }
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  void expect_trained(const Words& arguments) const {
+    const RunResult result = run(arguments);
+    ASSERT_EQ(result.exit_code, 0) << command(arguments) << "\n" << result.err;
+  }
+
+  [[nodiscard]] std::string predicted(const Words& more, std::string_view input = {}) const {
+    Words words = {"predict", "model", "-o", "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    return output_of(words, input);
+  }
+};
+
+TEST_F(Train, TrainsPredictsAndFits) {
+  const RunResult trained = run(train("data.csv", "model", {"--split", "0.6,0.2,0.2", "--epochs", "6"}));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("written to model; next: limen predict model DATA -o PRED\n"));
+  EXPECT_THAT(trained.out, HasSubstr("postnet on mlp: learned from "));
+  EXPECT_THAT(trained.err, HasSubstr("epoch 1: loss "));
+  EXPECT_THAT(file_names(), ElementsAre("data.csv", "model", "model/model.json", "model/training.jsonl",
+                                        "model/weights.safetensors"));
+  const RunResult holdout = run({"predict", "model", "data.csv", "--part", "holdout", "-o", "holdout.csv"});
+  EXPECT_EQ(holdout.exit_code, 0) << holdout.err;
+  EXPECT_THAT(holdout.out, HasSubstr(" positive), score and uncertainty (entropy), written to holdout.csv\n"));
+  EXPECT_EQ(table_of(file_text("holdout.csv"))[0], (Words{"label", "score", "uncertainty"}));
+  EXPECT_EQ(run({"predict", "model", "data.csv", "--part", "test", "-o", "test.parquet"}).exit_code, 0);
+  // A Parquet file without copied columns had no rows, and its parts were refused.
+  EXPECT_EQ(json_of({"predict", "model", "data.csv", "-o", "all.parquet", "--json"})["rows"], 2000);
+  const Json all = json_of({"fit", "all.parquet", "--precision", "0.01", "--json", "-o", "all.json"});
+  EXPECT_EQ(all["holdout"]["rows"], 2000) << all["holdout"];
+  const Json fitted = json_of({"fit", "holdout.csv", "--precision", "0.7", "--levels", "3", "--json", "-o", "b.json"});
+  // The labels can be told from age, city and plan but for noise: a score that says nothing finds a quarter.
+  EXPECT_GT(fitted["holdout"]["recall"], 0.3);
+  EXPECT_EQ(run({"evaluate", "b.json", "test.parquet"}).exit_code, 0);
+  // The log has a line per epoch, as model.json has.
+  const Json card = Json::parse(file_text("model/model.json"));
+  EXPECT_EQ(lines_of(file_text("model/training.jsonl")), card["history"].size());
+  EXPECT_GT(card["metrics"]["roc_auc"], 0.75);
+}
+
+TEST_F(Train, PartsAreDisjointAndComplete) {
+  for (const Words& split : {Words{"--split", "0.5,0.3,0.2"}, Words{"--split", "0.5,0.3,0.2", "--split-by-time", "day"},
+                             Words{"--split", "0.7,0.3"}}) {
+    SCOPED_TRACE(command(split));
+    Words flags = split;
+    flags.insert(flags.end(), {"--overwrite", "--epochs", "1"});
+    expect_trained(train("data.csv", "model", flags));
+    std::set<int> seen;
+    std::vector<std::size_t> sizes;
+    std::string last_day;
+    for (const std::string part : {"train", "holdout", "test"}) {
+      const Table rows = table_of(predicted({"data.csv", "--part", part, "--keep", "id,day"}));
+      sizes.push_back(rows.size() - 1);
+      const std::string before = last_day;
+      for (std::size_t row = 1; row < rows.size(); ++row) {
+        EXPECT_TRUE(seen.insert(std::stoi(rows[row][0])).second) << rows[row][0];
+        if (split.size() == 4) {
+          EXPECT_GT(rows[row][1], before);
+          last_day = std::max(last_day, rows[row][1]);
+        }
+      }
+    }
+    EXPECT_EQ(seen.size(), 2000U);
+    const bool two = split.back() == "0.7,0.3";
+    EXPECT_NEAR(static_cast<double>(sizes[0]), two ? 1400 : 1000, 110);
+    EXPECT_NEAR(static_cast<double>(sizes[1]), 600, 100);
+    EXPECT_EQ(sizes[2] == 0, two);
+  }
+}
+
+TEST_F(Train, PartsNeedASplit) {
+  expect_trained(train("data.csv", "model", {"--epochs", "1"}));
+  expect_refused({"predict", "model", "data.csv", "--part", "test", "-o", "x.csv"}, {"model: was trained on all rows"});
+  expect_refused(train("data.csv", "other", {"--split-by-time", "day"}), {"--split-by-time needs the shares"});
+  expect_refused(train("data.csv", "other", {"--split", "0.5,0.2"}), {"split: shares add up to 0.7, must be 1"});
+  expect_refused(train("data.csv", "other", {"--split", "0.5,0.5", "--split-by-time", "dya"}),
+                 {"has no column \"dya\" (--split-by-time); did you mean \"day\"?"});
+}
+
+TEST_F(Train, CsvAndParquetGiveTheSame) {
+  for (const std::string model : {"postnet", "mc-dropout"}) {
+    SCOPED_TRACE(model);
+    const Words flags = {"--model", model, "--overwrite", "--split", "0.6,0.4"};
+    expect_trained(train("data.csv", "model", flags));
+    ASSERT_EQ(run({"predict", "model", "data.csv", "--keep-all", "-o", "data.parquet"}).exit_code, 0);
+    const std::string from_csv = predicted({"data.csv", "--output-format", "csv"});
+    EXPECT_EQ(lines_of(from_csv), 2001U);
+    EXPECT_EQ(numbers_of(from_csv).size(), 6000U);
+    EXPECT_EQ(numbers_of(predicted({"data.parquet", "--output-format", "csv"})), numbers_of(from_csv));
+    EXPECT_EQ(numbers_of(predicted({"data.csv", "--part", "holdout"})),
+              numbers_of(predicted({"data.parquet", "--part", "holdout", "--output-format", "csv"})));
+    // Trained from Parquet: the same columns, so the same weights.
+    Words again = flags;
+    again.insert(again.end(), {"--drop", "id,label,score,uncertainty"});
+    expect_trained(train("data.parquet", "again", again));
+    EXPECT_TRUE(file_text("again/weights.safetensors") == file_text("model/weights.safetensors"));
+  }
+}
+
+// Batches of the reader have at least 65,536 rows, and those of CSV are not those of Parquet.
+TEST_F(Train, BatchesOfTheTableDoNotMatter) {
+  expect_trained(train("data.csv", "model", {"--model", "mc-dropout", "--epochs", "1", "--passes", "2"}));
+  const std::string text = customers(150'000, 3);
+  write_file("large.csv", text);
+  ASSERT_EQ(run({"predict", "model", "large.csv", "--keep-all", "-o", "large.parquet"}).exit_code, 0);
+  const std::string whole = predicted({"large.csv"});
+  EXPECT_EQ(lines_of(whole), 150'001U);
+  EXPECT_TRUE(numbers_of(predicted({"large.parquet", "--output-format", "csv"})) == numbers_of(whole));
+  // In two files, as one table.
+  const std::size_t middle = text.find("\n", text.size() / 3) + 1;
+  write_file("first.csv", text.substr(0, middle));
+  write_file("second.csv", text.substr(0, text.find('\n') + 1) + text.substr(middle));
+  EXPECT_TRUE(predicted({"first.csv", "second.csv"}) == whole);
+}
+
+TEST_F(Train, StdinIsPredictedAsAFileIs) {
+  expect_trained(train("data.csv", "model"));
+  const Table file = table_of(predicted({"data.csv"}));
+  const Table stream = table_of(predicted({"-", "--format", "csv"}, file_text("data.csv")));
+  ASSERT_EQ(stream.size(), file.size());
+  EXPECT_EQ(stream[0], (Words{"score", "uncertainty"}));  // the label is not looked for
+  for (std::size_t row = 1; row < file.size(); ++row) {
+    EXPECT_EQ(stream[row], (Words{file[row][1], file[row][2]})) << row;
+  }
+  EXPECT_EQ(run(train("-", "other"), "x").exit_code, 2);
+}
+
+TEST_F(Train, ColumnsAreThoseThatWereAskedFor) {
+  expect_trained(train("data.csv", "model"));
+  const auto header = [&](const Words& more) {
+    Words words = {"data.csv"};
+    words.insert(words.end(), more.begin(), more.end());
+    return table_of(predicted(words))[0];
+  };
+  EXPECT_EQ(header({"--all-columns"}),
+            (Words{"label", "score", "uncertainty", "entropy", "evidence", "variance", "mutual_information"}));
+  EXPECT_EQ(header({"--keep", "city,id"}), (Words{"id", "city", "label", "score", "uncertainty"}));
+  EXPECT_EQ(header({"--keep-all"}),
+            (Words{"id", "day", "age", "income", "city", "plan", "bought", "label", "score", "uncertainty"}));
+  // Each kind is the column of its name; evidence is its negative logarithm.
+  write_file("few.csv", customers(60, 8));
+  const Table all = table_of(predicted({"few.csv", "--all-columns"}));
+  const std::vector<std::pair<std::string, std::size_t>> kinds = {
+      {"entropy", 3}, {"evidence", 4}, {"variance", 5}, {"mutual-information", 6}};
+  for (const auto& [kind, column] : kinds) {
+    SCOPED_TRACE(kind);
+    const Table rows = table_of(predicted({"few.csv", "--uncertainty", kind}));
+    for (std::size_t row = 1; row < 50; ++row) {
+      const double value = std::stod(all[row][column]);
+      // Printed to 17 digits.
+      const double expected = kind == "evidence" ? -std::log(value) : value;
+      EXPECT_NEAR(std::stod(rows[row][2]), expected, 1e-12 * std::abs(expected));
+      EXPECT_EQ(rows[row][1], all[row][1]);
+    }
+  }
+  expect_refused({"predict", "model", "data.csv", "--keep", "score", "-o", "x.csv"}, {"\"score\""});
+  expect_refused({"predict", "model", "data.csv", "--keep", "ciyt", "-o", "x.csv"}, {"\"ciyt\"", "\"city\""});
+  expect_refused({"predict", "model", "data.csv", "--uncertainty", "doubt", "-o", "x.csv"}, {"--uncertainty"});
+  expect_trained(train("data.csv", "model", {"--overwrite", "--model", "ensemble", "--members", "2"}));
+  EXPECT_EQ(header({"--all-columns"}),
+            (Words{"label", "score", "uncertainty", "entropy", "variance", "mutual_information"}));
+  expect_refused({"predict", "model", "data.csv", "--uncertainty", "evidence", "-o", "x.csv"},
+                 {"evidence is of postnet models"});
+}
+
+TEST_F(Train, TauKeepsAShareOfTheNegatives) {
+  const auto counts = [&](const std::string& tau) {
+    expect_trained(train("data.csv", "model", {"--overwrite", "--epochs", "1", "--tau", tau}));
+    const Json metrics = Json::parse(file_text("model/model.json"))["metrics"];
+    return std::pair(metrics["training_negatives"].get<double>(), metrics["training_positives"].get<double>());
+  };
+  const auto [negatives, positives] = counts("1");
+  const auto [kept, same_positives] = counts("4");
+  EXPECT_EQ(positives, same_positives);
+  // Five standard deviations of a binomial count.
+  EXPECT_NEAR(kept, negatives / 4, 5 * std::sqrt(negatives * 0.25 * 0.75));
+  expect_refused(train("data.csv", "other", {"--tau", "0.5"}), {"tau is 0.5"});
+}
+
+TEST_F(Train, SaysWhatIsWrongWithTheTable) {
+  const std::string text = file_text("data.csv");
+  const auto refused = [&](const std::string& data, const Words& more, const Words& named) {
+    write_file("bad.csv", data);
+    expect_refused(train("bad.csv", "other", more), named);
+  };
+  expect_refused(train("none.csv", "other"), {"none.csv"});
+  expect_refused({"train", "data.csv", "-o", "other", "--label", "bougth"},
+                 {"data.csv: has no column \"bougth\" (--label); did you mean \"bought\"?"});
+  expect_refused({"train", "data.csv", "-o", "other"}, {"--label COLUMN"});
+  expect_refused(train("data.csv", "other", {"--drop", "cty"}), {"\"cty\" (--drop); did you mean \"city\"?"});
+  expect_refused(train("data.csv", "other", {"--numeric", "city"}), {"city"});
+  expect_refused(train("data.csv", "other", {"--label", "city"}), {"city"});
+  refused("", {}, {"bad.csv"});
+  refused("id,day,age,income,city,plan,bought\n", {}, {"bad.csv"});
+  // One class.
+  std::string one_class = "id,age,bought\n";
+  for (int row = 0; row < 100; ++row) one_class += std::to_string(row) + "," + std::to_string(row % 7) + ",0\n";
+  refused(one_class, {}, {"bought"});
+  // A label that is missing, or of neither class.
+  refused(text + "7,2024-01-01,30,1,city1,0,\n", {}, {"bought", "2001"});
+  refused(text + "7,2024-01-01,30,1,city1,0,2\n", {}, {"bought", "2001", "2"});
+  // Nothing to learn from.
+  refused("id,same,bought\n1,5,0\n2,5,1\n3,5,0\n4,5,1\n", {},
+          {"no column can be used", "\"same\" left out: every row has 5"});
+  // Numbers that are none.
+  refused(replaced(text, ",city1,", ",city1,x"), {"--numeric", "plan"}, {"plan", "x"});
+  // Options that cannot be.
+  expect_refused(train("data.csv", "other", {"--epochs", "0"}), {"epochs is 0"});
+  expect_refused(train("data.csv", "other", {"--latent", "0"}), {"latent is 0"});
+  expect_refused(train("data.csv", "other", {"--validation", "1"}), {"--validation"});
+  expect_refused(train("data.csv", "other", {"--device", "abacus"}), {"abacus"});
+  expect_refused(train("data.csv", "other", {"--prior", "1"}), {"--prior"});
+  expect_refused(train("data.csv", "other", {"--model", "oracle"}), {"--model"});
+  expect_refused(train("data.csv", "data.csv"), {"data.csv: exists and is not a folder"});
+}
+
+TEST_F(Train, ColumnsThatSayNothingAreLeftOutWithANote) {
+  Table rows = table_of(file_text("data.csv"));
+  std::string text = "constant,missing,id,age,plan,bought\n";
+  for (std::size_t row = 1; row < rows.size(); ++row) {
+    text += "7,," + rows[row][0] + "," + rows[row][2] + "," + rows[row][5] + "," + rows[row][6] + "\n";
+  }
+  write_file("odd.csv", text);
+  const std::string out = output_of(train("odd.csv", "model"));
+  EXPECT_THAT(out, HasSubstr("\nconstant: "));
+  EXPECT_THAT(out, HasSubstr("\nmissing: "));
+  // They are not needed later.
+  write_file("few.csv", "plan,age\n1,40\n2,\n");
+  EXPECT_EQ(lines_of(predicted({"few.csv"})), 3U);
+}
+
+TEST_F(Train, PredictsWhatTrainingHadNot) {
+  expect_trained(train("data.csv", "model"));
+  write_file("new.csv", "plan,city,income,age,day\n1,atlantis,1e300,-5,2031-01-01\n9,,,,2024-02-03\n");
+  const Table rows = table_of(predicted({"new.csv"}));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0], (Words{"score", "uncertainty"}));  // no label there
+  for (std::size_t row = 1; row < 3; ++row) {
+    EXPECT_GE(std::stod(rows[row][0]), 0);
+    EXPECT_LE(std::stod(rows[row][0]), 1);
+    EXPECT_TRUE(std::isfinite(std::stod(rows[row][1])));
+  }
+  write_file("none.csv", "plan,city,income,age,day\n");
+  expect_refused({"predict", "model", "none.csv", "-o", "x.csv"}, {"none.csv: has a header but no rows"});
+}
+
+TEST_F(Train, TablesThatAreNotTheModelsAreRefused) {
+  expect_trained(train("data.csv", "model"));
+  const auto refused = [&](const std::string& data, const Words& named) {
+    write_file("bad.csv", data);
+    expect_refused({"predict", "model", "bad.csv", "-o", "x.csv"}, named);
+  };
+  refused("plan,town,income,age,day\n1,a,1,1,2024-01-01\n", {"bad.csv: has no column \"city\", which the model needs"});
+  refused("plan,cty,income,age,day\n1,a,1,1,2024-01-01\n", {"\"city\"", "did you mean \"cty\"?"});
+  refused("plan,city,income,age,day\n1,a,1,old,2024-01-01\n", {"bad.csv", "age", "old"});
+  refused("plan,city,income,age,day\n1,a,1,30,2024-01-01\n1,a,1,30,tomorrow\n", {"day", "2", "tomorrow"});
+  refused("plan,city,income,age,day,bought\n1,a,1,30,2024-01-01,maybe\n", {"bought", "maybe"});
+  expect_refused({"predict", "nowhere", "data.csv", "-o", "x.csv"}, {"nowhere/model.json: cannot be read"});
+  expect_refused({"predict", "data.csv", "data.csv", "-o", "x.csv"}, {"data.csv/model.json: cannot be read"});
+  std::string weights = file_text("model/weights.safetensors");
+  weights.back() = static_cast<char>(weights.back() ^ 1);
+  write_file("model/weights.safetensors", weights);
+  expect_refused({"predict", "model", "data.csv", "-o", "x.csv"}, {"model: weights.safetensors does not belong"});
+}
+
+TEST_F(Train, ManyCategoriesAreHashed) {
+  std::mt19937 random(4);
+  std::string text = "user,age,bought\n";
+  for (int row = 0; row < 200'000; ++row) {
+    const auto age = random() % 50;
+    text += "user" + std::to_string(row) + "," + std::to_string(age) + "," + (age > 30 ? "1" : "0") + "\n";
+  }
+  write_file("users.csv", text);
+  const std::string out = output_of({"train", "users.csv", "-o", "model", "--label", "bought", "--epochs", "1",
+                                     "--hidden", "8", "--max-vocabulary", "1000"});
+  EXPECT_THAT(out, HasSubstr("hash"));
+  write_file("new.csv", "user,age\nsomebody,40\n");
+  EXPECT_EQ(lines_of(predicted({"new.csv"})), 2U);
+}
+
+TEST_F(Train, AnOlderModelStaysUntilTheNewOneIsBegun) {
+  expect_trained(train("data.csv", "model", {"--epochs", "1"}));
+  const std::string old = file_text("model/model.json");
+  expect_refused(train("data.csv", "model"), {"model: holds a model already; give another folder, --resume or"});
+  // Mistakes were found only after the older model had been removed.
+  expect_refused(train("data.csv", "model", {"--overwrite", "--label", "nothing"}), {"nothing"});
+  expect_refused(train("data.csv", "model", {"--overwrite", "--latent", "0"}), {"latent"});
+  expect_refused(train("data.csv", "model", {"--resume"}), {"model: there is no checkpoint to resume from; its"});
+  expect_refused(train("data.csv", "other", {"--resume"}), {"other: there is no checkpoint to resume from"});
+  EXPECT_EQ(file_text("model/model.json"), old);
+  expect_trained(train("data.csv", "model", {"--overwrite", "--seed", "7"}));
+  EXPECT_NE(file_text("model/model.json"), old);
+}
+
+TEST_F(Train, ALostLossEndsWithCodeOne) {
+  const RunResult result = run(train("data.csv", "model", {"--learning-rate", "1e30", "--clip", "0"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("limen: model: training stopped in epoch "));
+  EXPECT_THAT(result.err, HasSubstr("Try --learning-rate 2.5e+29, --clip 1"));
+}
+
+TEST_F(Train, JsonIsAllThatItPrints) {
+  const RunResult result = run(train("data.csv", "model", {"--json"}));
+  EXPECT_EQ(result.err, "");
+  const Json report = Json::parse(result.out);
+  EXPECT_EQ(report["rows"], 2000);
+  EXPECT_EQ(report["training_rows"].get<int>() + report["validation_rows"].get<int>(), 2000);
+  EXPECT_EQ(report["epochs"], 2);
+  const Json counts = json_of({"predict", "model", "data.csv", "-o", "p.csv", "--json"});
+  EXPECT_EQ(counts["rows"], 2000);
+  EXPECT_EQ(counts["uncertainty"], "entropy");
+  EXPECT_GT(counts["positives"], 200);
+}
+
+TEST_F(Train, OtherRowsMayChooseTheEpoch) {
+  write_file("validation.csv", customers(500, 9));
+  const Json report = json_of(train("data.csv", "model", {"--json", "--validation-data", "validation.csv"}));
+  EXPECT_EQ(report["training_rows"], 2000);
+  EXPECT_EQ(report["validation_rows"], 500);
+  write_file("validation.csv", "id,day,age,income,city,plan,bought\n1,2024-01-01,40,2,city1,1,1\n");
+  expect_refused(train("data.csv", "other", {"--validation-data", "validation.csv"}),
+                 {"validation rows: all 1 are positive"});
+}
+
+// model.json but for what depends on the clock.
+Json timeless(const std::string& text) {
+  Json card = Json::parse(text);
+  for (Json& epoch : card["history"]) {
+    epoch.erase("seconds");
+    epoch.erase("rows_per_second");
+  }
+  return card;
+}
+
+TEST_F(Train, KilledAnywhereItGoesOnToTheSameModel) {
+  write_file("data.csv", customers(40'000, 5));
+  const Words flags = {"--epochs", "8",          "--hidden",  "64,32",   "--checkpoint-seconds",
+                       "0.05",     "--patience", "100",       "--split", "0.8,0.2",
+                       "--model",  "ensemble",   "--members", "2",       "--dropout",
+                       "0.1"};
+  expect_trained(train("data.csv", "whole", flags));
+  std::mt19937 random(6);
+  int kills = 0;
+  int resumed = 0;
+  bool done = false;
+  for (int run_number = 0; run_number < 60 && !(done && kills == 10); ++run_number) {
+    if (done) std::filesystem::remove_all("broken");  // finished before the tenth kill: once more
+    Words words = train("data.csv", "broken", flags);
+    const bool has_checkpoint = std::filesystem::exists("broken/checkpoint.safetensors");
+    if (has_checkpoint) words.emplace_back("--resume");
+    resumed += has_checkpoint ? 1 : 0;
+    write_file(streams() / "in", "");
+    const RunningProgram program = start_limen(words, streams() / "in", streams() / "out", streams() / "err");
+    if (kills < 10) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300 + random() % 600));
+      ::kill(program.id(), SIGKILL);
+    }
+    const int ended = program.wait();
+    ASSERT_THAT(ended, AnyOf(0, -SIGKILL)) << file_text(streams() / "err");
+    kills += ended == -SIGKILL ? 1 : 0;
+    // Killed behind the last act: then all is there.
+    done = ended == 0 ||
+           (std::filesystem::exists("broken/model.json") && !std::filesystem::exists("broken/checkpoint.safetensors"));
+    if (!done) continue;
+    EXPECT_TRUE(file_text("broken/weights.safetensors") == file_text("whole/weights.safetensors"));
+    EXPECT_EQ(timeless(file_text("broken/model.json")), timeless(file_text("whole/model.json")));
+    EXPECT_EQ(lines_of(file_text("broken/training.jsonl")), 16U);
+    // What a killed run was writing is removed by the next one.
+    for (const std::string& name : file_names()) EXPECT_THAT(name, Not(HasSubstr(".part")));
+  }
+  EXPECT_TRUE(done);
+  EXPECT_EQ(kills, 10);
+  EXPECT_GE(resumed, 3);
+}
+
+TEST_F(Train, ACheckpointOfOtherFlagsIsRefused) {
+  write_file("data.csv", customers(20'000, 5));
+  const Words flags = {"--epochs", "50", "--patience", "100", "--checkpoint-seconds", "0.02"};
+  write_file(streams() / "in", "");
+  const RunningProgram program =
+      start_limen(train("data.csv", "model", flags), streams() / "in", streams() / "out", streams() / "err");
+  for (int step = 0; step < 1000 && !std::filesystem::exists("model/checkpoint.safetensors"); ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(program.id(), SIGKILL);
+  ASSERT_EQ(program.wait(), -SIGKILL);
+  for (const std::string& name : file_names()) {
+    if (name.find(".part") != std::string::npos) std::filesystem::remove(name);
+  }
+  Words other = flags;
+  other.insert(other.end(), {"--resume", "--seed", "3"});
+  expect_refused(train("data.csv", "model", other), {"model: checkpoint: it is of other data or other options"});
+  expect_refused(train("data.csv", "model", flags), {"model: holds a model already"});
+  std::string bytes = file_text("model/checkpoint.safetensors");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 16);
+  write_file("model/checkpoint.safetensors", bytes);
+  other = flags;
+  other.emplace_back("--resume");
+  expect_refused(train("data.csv", "model", other), {"model: checkpoint: it is damaged"});
+}
+
+}  // namespace
+}  // namespace limen::cli::test

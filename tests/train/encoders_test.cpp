@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+// Encoders and tables against slow and obvious versions in double precision.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "encoder.h"
+
+namespace {
+
+using namespace limen::train;
+using Matrix = std::vector<std::vector<double>>;
+
+// Three rows of two numbers and two categories.
+const FeatureShape kShape = {2, {3, 5}};
+const std::vector<float> kNumeric = {0.5F, -1.0F, 2.0F, 0.25F, -0.75F, 1.5F};
+const std::vector<std::int32_t> kCategorical = {0, 4, 2, 1, 2, 4};
+const ChunkInput kInput = {3, kNumeric.data(), kCategorical.data()};
+constexpr int kOutputs = 2;
+
+struct Built {
+  Parameters parameters = {};
+  EmbeddingTables tables = {};
+  std::unique_ptr<Encoder> encoder = {};
+
+  explicit Built(const EncoderOptions& options)
+      : encoder(make_encoder(kShape, options, kOutputs, 5, parameters, tables)) {
+    make_torch_serial();
+    // Away from the zeros that some weights start at.
+    CounterRandom random(6, 0);
+    for (float& value : parameters.value) value += static_cast<float>(0.2 * random.normal());
+  }
+  [[nodiscard]] std::vector<float> forward(const Dropout& dropout = {}) const {
+    std::vector<float> out(3 * kOutputs);
+    encoder->forward(parameters, tables, kInput, dropout, false, *encoder->make_workspace(3), out.data());
+    return out;
+  }
+  // A weight by name, rows x columns (a vector: one row).
+  [[nodiscard]] Matrix weight(const std::string& name) const {
+    for (const Parameter& parameter : parameters.list) {
+      if (parameter.name != name) continue;
+      const auto columns = static_cast<std::size_t>(parameter.shape.back());
+      Matrix matrix(parameter.size / columns, std::vector<double>(columns));
+      for (std::size_t at = 0; at < parameter.size; ++at) {
+        matrix[at / columns][at % columns] = static_cast<double>(parameters.value[parameter.offset + at]);
+      }
+      return matrix;
+    }
+    ADD_FAILURE() << "no weight " << name;
+    return {};
+  }
+  [[nodiscard]] std::vector<double> token_vector(std::size_t row, std::size_t feature) const {
+    const EmbeddingTables::Table& table = tables.tables()[feature];
+    const auto token = static_cast<std::size_t>(kCategorical[2 * row + feature]);
+    const float* from = &tables.value[table.offset + token * table.width];
+    return {from, from + table.width};
+  }
+  // The tokens of the attention encoders.
+  [[nodiscard]] Matrix tokens(std::size_t row, bool bias) const {
+    Matrix tokens;
+    for (std::size_t feature = 0; feature < 2; ++feature) {
+      std::vector<double> token = weight("token.shift")[feature];
+      for (std::size_t d = 0; d < token.size(); ++d) {
+        token[d] += static_cast<double>(kNumeric[2 * row + feature]) * weight("token.scale")[feature][d];
+      }
+      tokens.push_back(token);
+    }
+    for (std::size_t feature = 0; feature < 2; ++feature) {
+      std::vector<double> token = token_vector(row, feature);
+      for (std::size_t d = 0; bias && d < token.size(); ++d) token[d] += weight("token.bias")[feature][d];
+      tokens.push_back(token);
+    }
+    return tokens;
+  }
+  // x W + b.
+  [[nodiscard]] std::vector<double> linear(const std::string& name, const std::vector<double>& x) const {
+    const Matrix w = weight(name + ".weight");
+    std::vector<double> out = weight(name + ".bias")[0];
+    EXPECT_EQ(w.size(), x.size()) << name;
+    for (std::size_t in = 0; in < x.size(); ++in) {
+      for (std::size_t at = 0; at < out.size(); ++at) out[at] += x[in] * w[in][at];
+    }
+    return out;
+  }
+  [[nodiscard]] std::vector<double> norm(const std::string& name, const std::vector<double>& x) const {
+    double mean = 0;
+    double square = 0;
+    for (const double value : x) mean += value / static_cast<double>(x.size());
+    for (const double value : x) square += (value - mean) * (value - mean) / static_cast<double>(x.size());
+    std::vector<double> out = weight(name + ".shift")[0];
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      out[d] += (1 + weight(name + ".scale")[0][d]) * (x[d] - mean) / std::sqrt(square + 1e-5);
+    }
+    return out;
+  }
+};
+
+double dot(const std::vector<double>& left, const std::vector<double>& right) {
+  double sum = 0;
+  for (std::size_t d = 0; d < left.size(); ++d) sum += left[d] * right[d];
+  return sum;
+}
+
+std::vector<double> times(const std::vector<double>& x, const Matrix& w) {
+  std::vector<double> out(w[0].size(), 0.0);
+  for (std::size_t in = 0; in < x.size(); ++in) {
+    for (std::size_t at = 0; at < out.size(); ++at) out[at] += x[in] * w[in][at];
+  }
+  return out;
+}
+
+std::vector<double> relu(std::vector<double> x) {
+  for (double& value : x) value = std::max(value, 0.0);
+  return x;
+}
+
+void expect_row(const std::vector<float>& out, std::size_t row, const std::vector<double>& expected) {
+  for (std::size_t at = 0; at < kOutputs; ++at) {
+    EXPECT_NEAR(out[row * kOutputs + at], expected[at], 1e-5 * std::max(1.0, std::abs(expected[at]))) << row;
+  }
+}
+
+EncoderOptions small_options(EncoderKind kind) {
+  EncoderOptions options;
+  options.kind = kind;
+  options.embedding = 4;
+  options.hidden = {6};
+  return options;
+}
+
+TEST(Mlp, IsLayersOfTheVectorsAndNumbers) {
+  const Built built(small_options(EncoderKind::kMlp));
+  const std::vector<float> out = built.forward();
+  for (std::size_t row = 0; row < 3; ++row) {
+    std::vector<double> x = built.token_vector(row, 0);
+    for (const double value : built.token_vector(row, 1)) x.push_back(value);
+    x.push_back(static_cast<double>(kNumeric[2 * row]));
+    x.push_back(static_cast<double>(kNumeric[2 * row + 1]));
+    expect_row(out, row, built.linear("layer.1", relu(built.linear("layer.0", x))));
+  }
+}
+
+class EverySam : public testing::TestWithParam<std::tuple<SamVariant, bool>> {};
+INSTANTIATE_TEST_SUITE_P(, EverySam,
+                         testing::Combine(testing::Values(SamVariant::k2A, SamVariant::k2E, SamVariant::k3A,
+                                                          SamVariant::k3E),
+                                          testing::Bool()));
+
+TEST_P(EverySam, FollowsItsFormula) {
+  EncoderOptions options = small_options(EncoderKind::kSam);
+  std::tie(options.sam, options.residual) = GetParam();
+  const Built built(options);
+  const std::vector<float> out = built.forward();
+  for (std::size_t row = 0; row < 3; ++row) {
+    Matrix f = built.tokens(row, false);
+    std::vector<double> x;
+    if (options.sam == SamVariant::k2A || options.sam == SamVariant::k2E) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        for (std::size_t j = i; j < 4; ++j) {
+          const double s = dot(f[i], f[j]);
+          if (options.sam == SamVariant::k2A) x.push_back(s);
+          for (std::size_t d = 0; options.sam == SamVariant::k2E && d < 4; ++d) x.push_back(s * f[i][d] * f[j][d]);
+        }
+      }
+      for (const auto& token : f) {
+        if (options.residual) x.insert(x.end(), token.begin(), token.end());
+      }
+    } else {
+      for (int block = 0; block < options.blocks; ++block) {
+        const std::string name = "sam." + std::to_string(block);
+        Matrix next;
+        for (std::size_t i = 0; i < 4; ++i) {
+          std::vector<double> sum(4, 0.0);
+          if (options.residual) sum = times(f[i], built.weight(name + ".query"));
+          for (std::size_t j = 0; j < 4; ++j) {
+            const double s = dot(f[i], times(f[j], built.weight(name + ".key")));
+            for (std::size_t d = 0; d < 4; ++d) {
+              sum[d] +=
+                  s * (options.sam == SamVariant::k3A ? built.weight(name + ".pair")[4 * i + j][d] : f[i][d] * f[j][d]);
+            }
+          }
+          next.push_back(sum);
+        }
+        f = next;
+      }
+      for (const auto& token : f) x.insert(x.end(), token.begin(), token.end());
+    }
+    expect_row(out, row, built.linear("layer.1", relu(built.linear("layer.0", x))));
+  }
+}
+
+class EveryGate : public testing::TestWithParam<GatedUnit> {};
+INSTANTIATE_TEST_SUITE_P(, EveryGate, testing::Values(GatedUnit::kGeglu, GatedUnit::kReglu));
+
+TEST_P(EveryGate, FtTransformerFollowsItsFormula) {
+  EncoderOptions options = small_options(EncoderKind::kFtTransformer);
+  options.heads = 2;
+  options.gated = GetParam();
+  const Built built(options);
+  const std::vector<float> out = built.forward();
+  for (std::size_t row = 0; row < 3; ++row) {
+    Matrix x = built.tokens(row, true);
+    x.insert(x.begin(), built.weight("token.cls")[0]);
+    for (int at = 0; at < options.blocks; ++at) {
+      const std::string name = "block." + std::to_string(at);
+      Matrix qkv;
+      for (const auto& token : x)
+        qkv.push_back(built.linear(name + ".query_key_value", built.norm(name + ".norm.0", token)));
+      Matrix attended(x.size(), std::vector<double>(4, 0.0));
+      for (std::size_t head = 0; head < 2; ++head) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          std::vector<double> weight;
+          double total = 0;
+          for (std::size_t j = 0; j < x.size(); ++j) {
+            double s = 0;
+            for (std::size_t d = 0; d < 2; ++d) s += qkv[i][2 * head + d] * qkv[j][4 + 2 * head + d];
+            weight.push_back(std::exp(s / std::sqrt(2.0)));
+            total += weight.back();
+          }
+          for (std::size_t j = 0; j < x.size(); ++j) {
+            for (std::size_t d = 0; d < 2; ++d)
+              attended[i][2 * head + d] += weight[j] / total * qkv[j][8 + 2 * head + d];
+          }
+        }
+      }
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::vector<double> joined = built.linear(name + ".join", attended[i]);
+        for (std::size_t d = 0; d < 4; ++d) x[i][d] += joined[d];
+        const std::vector<double> up = built.linear(name + ".up", built.norm(name + ".norm.1", x[i]));
+        ASSERT_EQ(up.size(), 12U);  // 2 ceil(16 / 3)
+        std::vector<double> gated;
+        for (std::size_t d = 0; d < 6; ++d) {
+          const double b = up[6 + d];
+          gated.push_back(up[d] * (GetParam() == GatedUnit::kReglu ? std::max(b, 0.0)
+                                                                   : 0.5 * b * (1 + std::erf(b / std::sqrt(2.0)))));
+        }
+        const std::vector<double> down = built.linear(name + ".down", gated);
+        for (std::size_t d = 0; d < 4; ++d) x[i][d] += down[d];
+      }
+    }
+    expect_row(out, row, built.linear("layer.out", relu(built.norm("norm.out", x[0]))));
+  }
+}
+
+struct Kind {
+  const char* name;
+  EncoderOptions options;
+};
+
+std::vector<Kind> every_kind() {
+  std::vector<Kind> kinds = {{"mlp", small_options(EncoderKind::kMlp)},
+                             {"ft", small_options(EncoderKind::kFtTransformer)}};
+  for (const SamVariant variant : {SamVariant::k2A, SamVariant::k2E, SamVariant::k3A, SamVariant::k3E}) {
+    kinds.push_back({"sam", small_options(EncoderKind::kSam)});
+    kinds.back().options.sam = variant;
+  }
+  return kinds;
+}
+
+// Along random directions, for weights and for vectors of tokens, with dropout: the masks follow from the seed.
+TEST(Encoders, GradientsAgreeWithDifferences) {
+  for (const Kind& kind : every_kind()) {
+    for (const double rate : {0.0, 0.3}) {
+      Built built(kind.options);
+      const Dropout dropout = {.rate = rate, .seed = 9, .chunk = 2};
+      const std::vector<float> out_gradient = {1, -2, 0.5F, 3, -1, 0.25F};
+      const auto loss = [&] {
+        const std::vector<float> out = built.forward(dropout);
+        double sum = 0;
+        for (std::size_t at = 0; at < out.size(); ++at) {
+          sum += static_cast<double>(out[at]) * static_cast<double>(out_gradient[at]);
+        }
+        return sum;
+      };
+      const auto workspace = built.encoder->make_workspace(3);
+      std::vector<float> out(6);
+      std::vector<float> gradient(built.parameters.value.size(), 0.0F);
+      std::vector<float> rows(3 * built.tables.row_width());
+      built.encoder->forward(built.parameters, built.tables, kInput, dropout, true, *workspace, out.data());
+      built.encoder->backward(built.parameters, built.tables, out_gradient.data(), *workspace, gradient.data(),
+                              rows.data());
+      std::vector<float> table(built.tables.value.size(), 0.0F);
+      for (std::size_t row = 0; row < 3; ++row) {
+        for (std::size_t feature = 0; feature < 2; ++feature) {
+          const EmbeddingTables::Table& t = built.tables.tables()[feature];
+          for (std::size_t d = 0; d < t.width; ++d) {
+            table[t.offset + static_cast<std::size_t>(kCategorical[2 * row + feature]) * t.width + d] +=
+                rows[row * built.tables.row_width() + t.column + d];
+          }
+        }
+      }
+      const auto check = [&](auto& values, const std::vector<float>& analytic, const char* what) {
+        // A coordinate at a time; ReLU has kinks, so a few may be off.
+        constexpr float kStep = 2e-3F;
+        std::size_t bad = 0;
+        for (std::size_t at = 0; at < values.size(); ++at) {
+          const float kept = values[at];
+          values[at] = kept + kStep;
+          const double above = loss();
+          values[at] = kept - kStep;
+          const double below = loss();
+          values[at] = kept;
+          const double expected = (above - below) / (2 * static_cast<double>(kStep));
+          if (std::abs(expected - static_cast<double>(analytic[at])) > 5e-3 * std::max(1.0, std::abs(expected))) ++bad;
+        }
+        EXPECT_LE(bad, values.size() / 50) << kind.name << " " << static_cast<int>(kind.options.sam) << " " << what;
+        EXPECT_GT(values.size(), 0U);
+      };
+      check(built.parameters.value, gradient, "weights");
+      check(built.tables.value, table, "tables");
+    }
+  }
+}
+
+TEST(EmbeddingTables, LazyAdamIsAdamOnTheRowsTouched) {
+  const std::vector<std::int32_t> tokens = {4, 9};
+  const std::vector<int> widths = {4, 3};
+  EmbeddingTables tables(tokens, widths, 1.0, 1);
+  // Dense Adam in double whose moments rest where a token is not in the batch.
+  std::vector<double> value(tables.value.begin(), tables.value.end());
+  std::vector<double> first(value.size(), 0.0);
+  std::vector<double> second(value.size(), 0.0);
+  CounterRandom random(2, 0);
+  AdamClock clock;
+  for (int step = 0; step < 20; ++step) {
+    constexpr std::size_t kRows = 6;
+    std::vector<std::int32_t> batch;
+    std::vector<float> gradient;
+    std::map<std::size_t, double> sums;
+    for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t feature = 0; feature < 2; ++feature) {
+        batch.push_back(static_cast<std::int32_t>(random.next() % static_cast<std::uint64_t>(tokens[feature])));
+        const EmbeddingTables::Table& table = tables.tables()[feature];
+        for (std::size_t d = 0; d < table.width; ++d) {
+          gradient.push_back(static_cast<float>(random.normal()));
+          sums[table.offset + static_cast<std::size_t>(batch.back()) * table.width + d] +=
+              static_cast<double>(gradient.back());
+        }
+      }
+    }
+    double squares = 0;
+    for (std::size_t feature = 0; feature < 2; ++feature)
+      squares += tables.reduce(feature, batch.data(), gradient.data(), kRows);
+    double expected_squares = 0;
+    for (const auto& [at, sum] : sums) expected_squares += sum * sum;
+    EXPECT_NEAR(squares, expected_squares, 1e-5 * expected_squares);
+    for (std::size_t feature = 0; feature < 2; ++feature) tables.step(feature, clock.next(0.01, 0.1, 0.5));
+    ++clock.steps;
+    for (const auto& [at, sum] : sums) {
+      const double g = 0.5 * sum;
+      first[at] = 0.9 * first[at] + 0.1 * g;
+      second[at] = 0.999 * second[at] + 0.001 * g * g;
+      const double m = first[at] / (1 - std::pow(0.9, clock.steps));
+      const double v = second[at] / (1 - std::pow(0.999, clock.steps));
+      value[at] -= 0.01 * (m / (std::sqrt(v) + 1e-8) + 0.1 * value[at]);
+    }
+    for (std::size_t at = 0; at < value.size(); ++at) {
+      EXPECT_NEAR(tables.value[at], value[at], 2e-5) << step << " " << at;
+      if (sums.count(at) == 0 && step == 0) {
+        EXPECT_EQ(tables.first[at], 0.0F);
+      }
+    }
+  }
+}
+
+TEST(EmbeddingWidth, GrowsWithTheVocabularyInFours) {
+  EXPECT_EQ(embedding_width(1, 16), 4);
+  EXPECT_EQ(embedding_width(256, 16), 4);
+  EXPECT_EQ(embedding_width(257, 16), 8);
+  EXPECT_EQ(embedding_width(4096, 16), 8);
+  EXPECT_EQ(embedding_width(100000, 16), 16);
+  EXPECT_EQ(embedding_width(2000000000, 300), 212);
+  EXPECT_EQ(embedding_width(10, 2), 2);
+}
+
+TEST(Dropout, LeavesOutTheRateAndKeepsTheExpectation) {
+  const Dropout dropout = {.rate = 0.25, .seed = 3, .chunk = 1};
+  std::vector<float> mask(40001);
+  dropout.fill(0, mask.data(), mask.size());
+  double sum = 0;
+  for (const float value : mask) sum += static_cast<double>(value);
+  // Deviation of the mean: sqrt(0.25 / 0.75 / 40001) = 0.0029.
+  EXPECT_NEAR(sum / static_cast<double>(mask.size()), 1, 0.012);
+  EXPECT_NEAR(dropout.scale(), 4.0 / 3, 1e-6);
+  EXPECT_FALSE(Dropout{}.active());
+}
+
+}  // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limen/train/features.h"
+#include "limen/train/options.h"
+#include "limen/train/split.h"
+#include "limen/train/trainer.h"
+
+namespace limen::train {
+
+/// How the rows of a table were parted, so that a prediction of the same table can take one of the parts.
+struct SplitUse {
+  SplitOptions options = {};
+  std::string time_column = {};  ///< empty: parts are random
+  DateFormat time_format = DateFormat::kText;
+  TimeCuts cuts = {};  ///< with time_column
+};
+
+/// How the training table was read; a table to be predicted is read in the same way.
+struct TableUse {
+  std::string separator = {};  ///< empty: that of the format
+  bool has_header = true;
+  std::vector<std::string> names = {};
+  std::vector<std::string> missing = {};
+};
+
+/// All that a model's folder says about it, beside the weights.
+struct ModelCard {
+  ModelOptions model = {};
+  TrainOptions training = {};
+  TableUse table = {};
+  std::optional<SplitUse> split = std::nullopt;  ///< unset: all rows were for training
+  std::array<double, 2> class_counts = {};       ///< negatives and positives that it learned from
+  std::size_t validation_rows = 0;
+  int members = 1;  ///< networks that were trained to the end
+  double average_precision = 0;
+  double roc_auc = 0;
+  std::vector<EpochReport> history = {};
+};
+
+/// What a model says about rows; each of the same length. Columns that its head does not have are empty.
+struct Prediction {
+  std::vector<double> score = {};
+  std::vector<double> entropy = {};
+  std::vector<double> evidence = {};  ///< postnet: alpha_0 + alpha_1
+  std::vector<double> variance = {};
+  std::vector<double> mutual_information = {};
+
+  /// Larger means less certain: `evidence` with its logarithm negated, the others as they are. Throws InvalidInput when
+  /// the model does not have it.
+  [[nodiscard]] std::vector<double> uncertainty(Uncertainty kind) const;
+};
+
+/// A trained model: features, networks, and its card.
+///
+/// Its folder: model.json, for people and programs, and weights.safetensors, which holds numbers only. Loading runs no
+/// code from it. A folder that is damaged, of a newer version, or whose parts do not belong together is refused.
+class Model {
+ public:
+  /// weights: of a TrainResult.
+  Model(FeatureTransform features, ModelCard card, std::string weights);
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  [[nodiscard]] const FeatureTransform& features() const;
+  [[nodiscard]] const ModelCard& card() const;
+
+  /// rows: as features().encode gives them. Deterministic: the dropout of a row depends on its number in the table
+  /// alone. A table that is predicted in several calls gives the same as in one, when `first_row` says how many rows
+  /// were before. Throws InvalidInput.
+  [[nodiscard]] Prediction predict(const FeatureRows& rows, std::size_t first_row = 0) const;
+
+  /// Writes the folder, which must exist. Each file takes its place at once, model.json as the last. Throws IoError.
+  void save(const std::string& folder) const;
+  /// Throws IoError when a file cannot be read, InvalidInput when it is not sound. `device`: see TrainOptions.
+  [[nodiscard]] static Model load(const std::string& folder, const std::string& device = "cpu");
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Puts a file in its place whole or not at all. Throws IoError.
+void write_whole(const std::string& path, std::string_view bytes);
+/// Throws IoError.
+[[nodiscard]] std::string read_whole(const std::string& path);
+
+}  // namespace limen::train

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace limen::train {
+
+/// Where score and uncertainty come from.
+enum class Head { kPostnet, kMcDropout, kEnsemble };
+enum class EncoderKind { kMlp, kSam, kFtTransformer };
+/// Pairwise interactions of SAM: second or third order; a(ll) learned weights or e(lement-wise).
+enum class SamVariant { k2A, k2E, k3A, k3E };
+enum class GatedUnit { kGeglu, kReglu };
+enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation };
+enum class Schedule { kConstant, kCosine, kStep };
+
+struct EncoderOptions {
+  EncoderKind kind = EncoderKind::kMlp;
+  /// Width of the embedding of a categorical feature (mlp: at most this; small vocabularies get less), or of a token.
+  int embedding = 16;
+  /// Widths of the hidden layers of mlp, and of the layers behind sam.
+  std::vector<int> hidden = {128, 64};
+  double dropout = 0.0;  ///< 0 to below 1; mc-dropout needs more than 0
+  SamVariant sam = SamVariant::k2A;
+  bool residual = true;  ///< sam: adds the embeddings to their interactions, or passes them on beside
+  int blocks = 2;        ///< ft-transformer: transformer blocks; sam 3a and 3e: layers of interactions
+  int heads = 4;         ///< ft-transformer: attention heads; divides `embedding`
+  GatedUnit gated = GatedUnit::kGeglu;
+};
+
+struct HeadOptions {
+  Head kind = Head::kPostnet;
+  int latent = 8;                            ///< postnet: dimension of z
+  int flows = 6;                             ///< postnet: radial flows per class
+  bool batch_norm = false;                   ///< postnet: batch norm on z
+  std::array<double, 2> prior = {1.0, 1.0};  ///< postnet: prior counts of negatives and positives
+  double regularizer = 1e-5;                 ///< postnet: weight of the entropy
+  int passes = 10;                           ///< mc-dropout: passes per prediction
+  int members = 5;                           ///< ensemble: networks
+};
+
+struct ModelOptions {
+  EncoderOptions encoder = {};
+  HeadOptions head = {};
+};
+
+struct TrainOptions {
+  int epochs = 10;
+  int batch = 1024;
+  double learning_rate = 2e-3;
+  Schedule schedule = Schedule::kCosine;
+  double weight_decay = 0.0;
+  double clip = 5.0;                ///< largest norm of the gradient; 0: no clipping
+  std::optional<int> warm_up = {};  ///< epochs that fit only the densities of postnet; unset: 1 when latent >= 32
+  int patience = 3;                 ///< epochs without better average precision before stopping
+  std::uint64_t seed = 0;
+  int num_threads = 0;         ///< 0: all cores
+  std::string device = "cpu";  ///< cpu, cuda, cuda:0
+};
+
+/// The names that flags and files use: "postnet", "mc-dropout", "ensemble"; "mlp", "sam", "ft-transformer"; "2a" and so
+/// on.
+[[nodiscard]] std::string_view to_string(Head head);
+[[nodiscard]] std::string_view to_string(EncoderKind kind);
+[[nodiscard]] std::string_view to_string(SamVariant variant);
+[[nodiscard]] std::string_view to_string(GatedUnit unit);
+[[nodiscard]] std::string_view to_string(Uncertainty uncertainty);
+[[nodiscard]] std::string_view to_string(Schedule schedule);
+/// All names of a choice, in the order of its values.
+template <typename Choice>
+[[nodiscard]] std::vector<std::string> names_of();
+/// The value of a name. Throws InvalidInput that lists the names.
+template <typename Choice>
+[[nodiscard]] Choice parse(std::string_view name);
+
+/// What a head's column `uncertainty` holds unless something else is asked for: the entropy of postnet's Beta, else the
+/// variance between passes or members.
+[[nodiscard]] Uncertainty default_uncertainty(Head head);
+
+}  // namespace limen::train

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limen/train/feature_rows.h"
+#include "limen/train/options.h"
+
+namespace limen::train {
+
+struct TrainingSet {
+  FeatureShape shape = {};
+  FeatureRows train = {};       ///< with labels of both classes
+  FeatureRows validation = {};  ///< the same; chooses the epoch
+};
+
+/// One epoch of one network.
+struct EpochReport {
+  int member = 0;  ///< of an ensemble, from 0
+  int epoch = 0;   ///< from 1; warm-up epochs come first and count
+  bool warm_up = false;
+  double loss = 0;               ///< mean over the training rows while they were learned from
+  double average_precision = 0;  ///< on the validation rows; 0 in warm-up
+  double roc_auc = 0;
+  bool is_best = false;  ///< best average precision so far
+  double seconds = 0;
+  double rows_per_second = 0;
+};
+
+/// How far the training is.
+struct TrainProgress {
+  int member = 0;
+  int num_members = 1;
+  int epoch = 1;
+  int num_epochs = 1;
+  std::size_t rows_done = 0;  ///< in this epoch
+  std::size_t num_rows = 0;
+  double loss = 0;  ///< mean over this epoch so far
+  double rows_per_second = 0;
+  double seconds_left = 0;  ///< when no member stops early
+};
+
+struct TrainHooks {
+  std::function<void(const EpochReport&)> epoch = nullptr;
+  /// About five times a second.
+  std::function<void(const TrainProgress&)> progress = nullptr;
+  /// Gets all that is needed to go on from here, at the end of every epoch and when `save_seconds` have passed since
+  /// the last time.
+  std::function<void(const std::string& checkpoint)> save = nullptr;
+  double save_seconds = 60;
+};
+
+struct TrainResult {
+  /// Weights of the best epoch of every member (a safetensors file); empty when the loss was lost before there was one.
+  std::string weights = {};
+  int members = 0;  ///< networks in `weights`
+  std::vector<EpochReport> history = {};
+  double average_precision = 0;  ///< on validation, of the best epoch; the mean over members
+  double roc_auc = 0;
+  /// Empty, or what went wrong and what to change: then training stopped, and the weights are those of the best epoch
+  /// before that.
+  std::string diverged = {};
+};
+
+/// Throws InvalidInput naming field, value and range.
+void validate(const TrainOptions& options);
+
+/// Trains one network, or the members of an ensemble one after the other, by Adam on shuffled mini-batches, which a
+/// second thread puts together. After every epoch the validation rows are scored; the weights of the epoch with the
+/// highest average precision are kept, and `patience` epochs without a better one end the training.
+///
+/// Learning rate: constant; cosine, from learning_rate to a hundredth of it over all steps; or step, a third of it from
+/// 60% of the steps and a ninth from 85%.
+///
+/// checkpoint: what `save` was given: training goes on from there, and ends with the same weights and metrics, bit for
+/// bit, as if it had not been broken. One of other data or options is refused. The same data, options and seed give the
+/// same weights, for any number of threads.
+///
+/// Memory: the rows, three copies of the weights, and a few batches. Throws InvalidInput: also when labels are of one
+/// class only.
+[[nodiscard]] TrainResult train(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options,
+                                const TrainHooks& hooks = {}, std::string_view checkpoint = {});
+
+}  // namespace limen::train

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "detail/column_fitter.h"
+
+namespace limen::train::detail {
+
+void ValueSample::add(double value, std::uint32_t hash) {
+  if (!keeps(hash)) return;
+  values_.push_back(value);
+  hashes_.push_back(hash);
+  while (values_.size() > limit_ && level_ < 32) {
+    ++level_;
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < values_.size(); ++at) {
+      if (!keeps(hashes_[at])) continue;
+      values_[kept] = values_[at];
+      hashes_[kept++] = hashes_[at];
+    }
+    values_.resize(kept);
+    hashes_.resize(kept);
+  }
+}
+
+std::vector<double> ValueSample::sorted() const {
+  std::vector<double> values = values_;
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+void CategoryCounter::add(std::string_view text, std::int64_t count) {
+  const std::uint64_t hash = text_hash(text);
+  if (overflowed_) {
+    add_to_sketch(hash);
+    return;
+  }
+  const auto number = static_cast<std::size_t>(texts_.insert(text, hash));
+  if (number == counts_.size()) counts_.push_back(0);
+  counts_[number] += count;
+  if (counts_.size() <= limit_) return;
+  overflowed_ = true;
+  for (const std::string& known : texts_.texts()) add_to_sketch(text_hash(known));
+  texts_ = {};
+  counts_ = {};
+}
+
+void CategoryCounter::add_to_sketch(std::uint64_t hash) {
+  const auto keeps = [&](std::uint64_t word) { return (word & ((std::uint64_t{1} << sketch_level_) - 1)) == 0; };
+  if (!keeps(hash)) return;
+  sketch_.insert(hash);
+  while (sketch_.size() > kSketchSize && sketch_level_ < 63) {
+    ++sketch_level_;
+    std::erase_if(sketch_, [&](std::uint64_t word) { return !keeps(word); });
+  }
+}
+
+double CategoryCounter::num_distinct() const {
+  return overflowed_ ? std::ldexp(static_cast<double>(sketch_.size()), sketch_level_)
+                     : static_cast<double>(counts_.size());
+}
+
+TextIndex CategoryCounter::vocabulary(std::int64_t min_count) const {
+  std::vector<std::size_t> order(counts_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t number) { return counts_[number] < min_count; });
+  const std::vector<std::string>& texts = texts_.texts();
+  std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    return counts_[left] != counts_[right] ? counts_[left] > counts_[right] : texts[left] < texts[right];
+  });
+  TextIndex vocabulary;
+  for (const std::size_t number : order) vocabulary.insert(texts[number], text_hash(texts[number]));
+  return vocabulary;
+}
+
+int part_value(const Date& date, DatePart part) {
+  switch (part) {
+    case DatePart::kHour:
+      return date.hour;
+    case DatePart::kWeekday:
+      return weekday(date);
+    case DatePart::kDay:
+      return date.day;
+    case DatePart::kMonth:
+      return date.month;
+  }
+  return 0;
+}
+
+std::string_view to_string(DatePart part) {
+  constexpr std::string_view kNames[] = {"hour", "weekday", "day", "month"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
+void DateCounter::add(const Date& date, std::int64_t count) {
+  for (const DatePart part : kDateParts) counts_[static_cast<std::size_t>(part)][part_value(date, part)] += count;
+  const std::int64_t day = days_since_epoch(date);
+  first_day_ = std::min(first_day_, day);
+  last_day_ = std::max(last_day_, day);
+}
+
+std::vector<DatePartEncoding> DateCounter::parts(std::int64_t min_count) const {
+  std::vector<DatePartEncoding> parts;
+  const std::int64_t span = last_day_ - first_day_;
+  for (const DatePart part : kDateParts) {
+    if ((part == DatePart::kDay && span < 62) || (part == DatePart::kMonth && span < 366)) continue;
+    DatePartEncoding encoding{.part = part};
+    int num_seen = 0;
+    for (int value = 0; value < kMostPartValues; ++value) {
+      const std::int64_t count = counts_[static_cast<std::size_t>(part)][value];
+      if (count > 0) ++num_seen;
+      if (count >= min_count) encoding.values.push_back(value);
+    }
+    if (num_seen >= 2 && !encoding.values.empty()) parts.push_back(std::move(encoding));
+  }
+  return parts;
+}
+
+}  // namespace limen::train::detail

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "detail/arena.h"
+#include "detail/text.h"
+#include "detail/transform_data.h"
+#include "limen/error.h"
+#include "limen/train/features.h"
+
+namespace limen::train {
+namespace {
+
+using detail::quoted;
+
+constexpr std::size_t kNoRow = std::numeric_limits<std::size_t>::max();
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+// Rows of a block times the bytes of a row should stay in a core's second-level cache.
+constexpr std::size_t kBlockRows = 1024;
+
+/// One raw column on its way to its inputs. The text of a cell is looked up once per different text, not per row.
+struct Task {
+  const detail::ColumnData* column = nullptr;
+  const NumberValues* numbers = nullptr;  ///< this or texts
+  const TextValues* texts = nullptr;
+  std::size_t first_output = 0;             ///< in the numeric or the categorical row
+  std::vector<double> number_of_code = {};  ///< numeric: of code; kMissing for none
+  /// Categorical and date: for part p of P, token_of_code[(code + 1) * P + p].
+  std::vector<std::int32_t> token_of_code = {};
+  std::vector<std::uint8_t> bad_code = {};
+  std::atomic<std::size_t> first_bad_row = kNoRow;
+
+  void report_bad(std::size_t row) {
+    std::size_t known = first_bad_row.load();
+    while (row < known && !first_bad_row.compare_exchange_weak(known, row)) {
+    }
+  }
+};
+
+std::int32_t token_of(const detail::CategoricalEncoding& encoding, std::string_view text) {
+  if (text.empty()) return encoding.missing_token ? 1 : 0;
+  const std::uint64_t hash = detail::text_hash(text);
+  if (encoding.hash_buckets > 0) return encoding.first_token() + detail::hash_bucket(hash, encoding.hash_buckets);
+  const std::int32_t number = encoding.vocabulary.find(text, hash);
+  return number == detail::TextIndex::kAbsent ? 0 : encoding.first_token() + number;
+}
+
+std::int32_t token_of(const detail::DateEncoding& encoding, const detail::DatePartEncoding& part, const Date& date) {
+  const int value = detail::part_value(date, part.part);
+  const auto found = std::lower_bound(part.values.begin(), part.values.end(), value);
+  if (found == part.values.end() || *found != value) return 0;
+  return encoding.first_token() + static_cast<std::int32_t>(found - part.values.begin());
+}
+
+template <typename Function>
+void for_each_code(const TextValues& texts, Function function) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, texts.distinct.size(), 4096), [&](const auto& range) {
+    for (std::size_t code = range.begin(); code < range.end(); ++code) function(code);
+  });
+}
+
+/// Fills the tables of a text column.
+struct PrepareTexts {
+  Task& task;
+
+  void operator()(const detail::LeftOut&) const {}
+
+  void operator()(const detail::NumericEncoding&) const {
+    task.number_of_code.assign(task.texts->distinct.size(), kMissing);
+    task.bad_code.assign(task.texts->distinct.size(), 0);
+    for_each_code(*task.texts, [&](std::size_t code) {
+      const std::string& text = task.texts->distinct[code];
+      if (text.empty()) return;
+      const auto number = detail::parse_number(text);
+      task.bad_code[code] = number ? 0 : 1;
+      task.number_of_code[code] = number.value_or(kMissing);
+    });
+  }
+
+  void operator()(const detail::CategoricalEncoding& encoding) const {
+    task.token_of_code.assign(task.texts->distinct.size() + 1, token_of(encoding, ""));
+    for_each_code(*task.texts, [&](std::size_t code) {
+      task.token_of_code[code + 1] = token_of(encoding, task.texts->distinct[code]);
+    });
+  }
+
+  void operator()(const detail::DateEncoding& encoding) const {
+    const std::size_t num_parts = encoding.parts.size();
+    task.token_of_code.assign((task.texts->distinct.size() + 1) * num_parts, encoding.missing_token ? 1 : 0);
+    task.bad_code.assign(task.texts->distinct.size(), 0);
+    for_each_code(*task.texts, [&](std::size_t code) {
+      const std::string& text = task.texts->distinct[code];
+      if (text.empty()) return;
+      const auto date = parse_date(text, encoding.format);
+      task.bad_code[code] = date ? 0 : 1;
+      for (std::size_t part = 0; date && part < num_parts; ++part) {
+        task.token_of_code[(code + 1) * num_parts + part] = token_of(encoding, encoding.parts[part], *date);
+      }
+    });
+  }
+};
+
+/// Writes one column's inputs for the rows of a block.
+struct EncodeBlock {
+  Task& task;
+  std::size_t begin;
+  std::size_t end;
+  double clip;
+  FeatureRows& rows;
+  const FeatureShape& shape;
+
+  void operator()(const detail::LeftOut&) const {}
+
+  void operator()(const detail::NumericEncoding& encoding) const {
+    if (task.numbers != nullptr) {
+      write_numbers(encoding, [&](std::size_t row) { return (*task.numbers)[row]; });
+    } else {
+      write_numbers(encoding, [&](std::size_t row) {
+        const std::int32_t code = task.texts->code[row];
+        return code == TextValues::kMissing ? kMissing : task.number_of_code[static_cast<std::size_t>(code)];
+      });
+    }
+  }
+
+  void operator()(const detail::CategoricalEncoding& encoding) const {
+    std::int32_t* out = rows.categorical.data() + begin * shape.num_categorical() + task.first_output;
+    for (std::size_t row = begin; row < end; ++row, out += shape.num_categorical()) {
+      if (task.texts != nullptr) {
+        *out = task.token_of_code[static_cast<std::size_t>(task.texts->code[row] + 1)];
+      } else {
+        const double number = (*task.numbers)[row];
+        *out = token_of(encoding, std::isfinite(number) ? detail::number_text(number) : std::string());
+      }
+    }
+  }
+
+  void operator()(const detail::DateEncoding& encoding) const {
+    const std::size_t num_parts = encoding.parts.size();
+    std::int32_t* out = rows.categorical.data() + begin * shape.num_categorical() + task.first_output;
+    for (std::size_t row = begin; row < end; ++row, out += shape.num_categorical()) {
+      if (task.texts != nullptr) {
+        const auto code = static_cast<std::size_t>(task.texts->code[row] + 1);
+        std::copy_n(task.token_of_code.data() + code * num_parts, num_parts, out);
+        continue;
+      }
+      const double number = (*task.numbers)[row];
+      const auto date = parse_date(number, encoding.format);
+      if (!date && std::isfinite(number)) task.report_bad(row);
+      for (std::size_t part = 0; part < num_parts; ++part) {
+        out[part] = date ? token_of(encoding, encoding.parts[part], *date) : encoding.missing_token ? 1 : 0;
+      }
+    }
+  }
+
+ private:
+  template <typename NumberAt>
+  void write_numbers(const detail::NumericEncoding& encoding, NumberAt number_at) const {
+    if (encoding.scaling == Scaling::kLog) {
+      write_scaled(encoding, number_at, [](double x) { return std::copysign(std::log1p(std::abs(x)), x); });
+    } else {
+      write_scaled(encoding, number_at, [](double x) { return x; });
+    }
+  }
+
+  // The difference of two finite numbers may be infinite but not NaN, and neither is its quotient by a finite scale:
+  // clipping makes every result finite. Only where the scale itself is near the largest double may a difference that
+  // overflows belong inside the clipping range; there all three are halved, which is exact.
+  template <typename NumberAt, typename Transform>
+  void write_scaled(const detail::NumericEncoding& encoding, NumberAt number_at, Transform transform) const {
+    float* out = rows.numeric.data() + begin * shape.num_numeric + task.first_output;
+    const std::size_t indicator_at = encoding.value ? 1 : 0;
+    const double factor = encoding.scale > 1e300 ? 0.5 : 1;
+    const double center = factor * encoding.center;
+    const double scale = factor * encoding.scale;
+    for (std::size_t row = begin; row < end; ++row, out += shape.num_numeric) {
+      const double number = number_at(row);
+      const bool present = std::isfinite(number);
+      if (encoding.value) {
+        const double scaled = (factor * transform(present ? number : 0) - center) / scale;
+        *out = present ? static_cast<float>(std::clamp(scaled, -clip, clip)) : 0.0F;
+      }
+      if (encoding.indicator) out[indicator_at] = present ? 0.0F : 1.0F;
+    }
+  }
+};
+
+[[noreturn]] void refuse_missing(const std::vector<std::string>& missing,
+                                 const std::map<std::string_view, const Column*>& columns) {
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + quoted(name);
+  std::vector<std::string> present;
+  for (const auto& [name, column] : columns) present.emplace_back(name);
+  const std::string nearest = detail::nearest_name(missing.front(), present);
+  throw InvalidInput("encode: column" + std::string(missing.size() == 1 ? " " : "s ") + names +
+                     (missing.size() == 1 ? " is" : " are") + " missing, must be there as in training" +
+                     (nearest.empty() ? "" : "; the nearest there is " + quoted(nearest)) +
+                     "; rename or add it, or train without it");
+}
+
+/// Throws for the first row whose value is of the wrong kind.
+void check_values(const Task& task, std::size_t first_row) {
+  std::size_t bad_row = task.first_bad_row.load();
+  const bool any_bad = std::find(task.bad_code.begin(), task.bad_code.end(), 1) != task.bad_code.end();
+  for (std::size_t row = 0; any_bad && bad_row == kNoRow && row < task.texts->code.size(); ++row) {
+    const std::int32_t code = task.texts->code[row];
+    if (code != TextValues::kMissing && task.bad_code[static_cast<std::size_t>(code)] != 0) bad_row = row;
+  }
+  if (bad_row == kNoRow) return;
+  const std::string value = task.texts != nullptr
+                                ? quoted(task.texts->distinct[static_cast<std::size_t>(task.texts->code[bad_row])])
+                                : detail::number_text((*task.numbers)[bad_row]);
+  const auto* date = std::get_if<detail::DateEncoding>(&task.column->encoding);
+  throw InvalidInput("encode: column " + quoted(task.column->name) + " row " + std::to_string(first_row + bad_row + 1) +
+                     " is " + value + ", must be " +
+                     (date == nullptr                         ? "a number"
+                      : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                              : "a date such as 2014-10-21 07:05") +
+                     ", as in training; correct it or leave it empty");
+}
+
+std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const Column& column,
+                                        std::size_t first_row) {
+  const auto refuse = [&](std::size_t row, const std::string& what) {
+    throw InvalidInput("encode: label " + quoted(column.name) + " row " + std::to_string(first_row + row + 1) + " is " +
+                       what + ", must be " + wanted_labels(data.label_rule));
+  };
+  std::vector<std::uint8_t> labels;
+  if (const auto* numbers = std::get_if<NumberValues>(&column.values)) {
+    labels.resize(numbers->size());
+    // Neighbouring rows often share a label; NaN is never equal to the number before.
+    double last = kMissing;
+    std::uint8_t last_label = 0;
+    for (std::size_t row = 0; row < numbers->size(); ++row) {
+      const double number = (*numbers)[row];
+      if (number != last) {
+        if (std::isnan(number)) refuse(row, "missing");
+        const auto label = label_of(data.label_rule, detail::number_text(number));
+        if (!label) refuse(row, detail::number_text(number));
+        last = number;
+        last_label = *label;
+      }
+      labels[row] = last_label;
+    }
+    return labels;
+  }
+  const auto& texts = std::get<TextValues>(column.values);
+  std::vector<std::optional<std::uint8_t>> label_of_code(texts.distinct.size());
+  for (std::size_t code = 0; code < label_of_code.size(); ++code) {
+    label_of_code[code] = label_of(data.label_rule, detail::label_value(texts.distinct[code]));
+  }
+  labels.resize(texts.code.size());
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto code = static_cast<std::size_t>(texts.code[row]);
+    if (texts.code[row] == TextValues::kMissing || texts.distinct[code].empty()) refuse(row, "missing");
+    if (!label_of_code[code]) refuse(row, quoted(texts.distinct[code]));
+    labels[row] = *label_of_code[code];
+  }
+  return labels;
+}
+
+}  // namespace
+
+FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& options) const {
+  if (options.num_threads < 0) {
+    throw InvalidInput("encode: num_threads is " + std::to_string(options.num_threads) + ", must be 0 or more");
+  }
+  const detail::TransformData& data = *data_;
+  const auto columns = detail::columns_by_name(frame, "encode");
+  std::vector<std::unique_ptr<Task>> tasks;
+  std::vector<std::string> missing;
+  std::size_t next_numeric = 0;
+  std::size_t next_categorical = 0;
+  for (const detail::ColumnData& column : data.columns) {
+    if (std::holds_alternative<detail::LeftOut>(column.encoding)) continue;
+    const auto found = columns.find(column.name);
+    if (found == columns.end()) {
+      missing.push_back(column.name);
+      continue;
+    }
+    auto task = std::make_unique<Task>();
+    task->column = &column;
+    task->numbers = std::get_if<NumberValues>(&found->second->values);
+    task->texts = std::get_if<TextValues>(&found->second->values);
+    if (const auto* numeric = std::get_if<detail::NumericEncoding>(&column.encoding)) {
+      task->first_output = next_numeric;
+      next_numeric += (numeric->value ? 1U : 0U) + (numeric->indicator ? 1U : 0U);
+    } else {
+      const auto* date = std::get_if<detail::DateEncoding>(&column.encoding);
+      task->first_output = next_categorical;
+      next_categorical += date != nullptr ? date->parts.size() : 1;
+    }
+    tasks.push_back(std::move(task));
+  }
+  const bool wants_label = options.labels != LabelUse::kIgnore && !data.label.empty();
+  const auto label = wants_label ? columns.find(data.label) : columns.end();
+  if (options.labels == LabelUse::kRequired && label == columns.end()) {
+    if (data.label.empty()) throw InvalidInput("encode: labels are required, but training named no label column");
+    missing.push_back(data.label);
+  }
+  if (!missing.empty()) refuse_missing(missing, columns);
+
+  FeatureRows rows;
+  rows.num_rows = frame.num_rows;
+  if (label != columns.end()) rows.label = decode_labels(data, *label->second, options.first_row);
+  rows.numeric.resize(frame.num_rows * data.shape.num_numeric);
+  rows.categorical.resize(frame.num_rows * data.shape.num_categorical());
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
+  arena.execute([&] {
+    tbb::parallel_for(std::size_t{0}, tasks.size(), [&](std::size_t at) {
+      if (tasks[at]->texts != nullptr) std::visit(PrepareTexts{*tasks[at]}, tasks[at]->column->encoding);
+    });
+    const std::size_t num_blocks = (frame.num_rows + kBlockRows - 1) / kBlockRows;
+    tbb::parallel_for(std::size_t{0}, num_blocks, [&](std::size_t block) {
+      const std::size_t begin = block * kBlockRows;
+      const std::size_t end = std::min(begin + kBlockRows, frame.num_rows);
+      for (const auto& task : tasks) {
+        std::visit(EncodeBlock{*task, begin, end, data.clip, rows, data.shape}, task->column->encoding);
+      }
+    });
+  });
+  for (const auto& task : tasks) check_values(*task, options.first_row);
+  return rows;
+}
+
+}  // namespace limen::train

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "detail/json_fields.h"
+#include "detail/text.h"
+#include "detail/transform_data.h"
+#include "limen/error.h"
+#include "limen/train/features.h"
+
+namespace limen::train {
+namespace {
+
+using detail::JsonFields;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDocument = "feature transform";
+constexpr const char* kFormat = "limen-features";
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMostRows = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kMostNotes = 100;
+
+struct WriteEncoding {
+  Json& json;
+
+  void operator()(const detail::LeftOut&) const { json["kind"] = "unused"; }
+  void operator()(const detail::NumericEncoding& encoding) const {
+    json["kind"] = "numeric";
+    json["scaling"] = encoding.scaling == Scaling::kLog ? "log" : "linear";
+    json["center"] = encoding.center;
+    json["scale"] = encoding.scale;
+    json["value"] = encoding.value;
+    json["indicator"] = encoding.indicator;
+  }
+  void operator()(const detail::CategoricalEncoding& encoding) const {
+    json["kind"] = "categorical";
+    json["missing_token"] = encoding.missing_token;
+    json["hash_buckets"] = encoding.hash_buckets;
+    json["vocabulary"] = detail::texts_json(encoding.vocabulary.texts());
+  }
+  void operator()(const detail::DateEncoding& encoding) const {
+    json["kind"] = "date";
+    json["format"] = encoding.format == DateFormat::kYymmddhh ? "yymmddhh" : "text";
+    json["missing_token"] = encoding.missing_token;
+    json["parts"] = Json::array();
+    for (const detail::DatePartEncoding& part : encoding.parts) {
+      json["parts"].push_back({{"part", to_string(part.part)}, {"values", part.values}});
+    }
+  }
+};
+
+Json label_json(const detail::TransformData& data) {
+  if (data.label.empty()) return nullptr;
+  const detail::LabelRule& rule = data.label_rule;
+  Json json = {{"column", detail::text_json(data.label)}};
+  switch (rule.kind) {
+    case detail::LabelKind::kStandard:
+      json["rule"] = "standard";
+      break;
+    case detail::LabelKind::kEquals:
+      json["rule"] = "equals";
+      json["positive"] = detail::text_json(rule.positive);
+      json["negative"] = rule.negative ? detail::text_json(*rule.negative) : Json(nullptr);
+      break;
+    case detail::LabelKind::kCompare:
+      json["rule"] = "compare";
+      json["comparison"] = to_string(rule.comparison);
+      json["bound"] = rule.bound;
+      break;
+  }
+  return json;
+}
+
+void read_label(const JsonFields& fields, detail::TransformData& data) {
+  data.label = fields.text("column");
+  if (data.label.empty()) fields.refuse("column", "is empty");
+  detail::LabelRule& rule = data.label_rule;
+  const std::string kind = fields.text("rule");
+  if (kind == "standard") return;
+  if (kind == "equals") {
+    rule.kind = detail::LabelKind::kEquals;
+    rule.positive = fields.text("positive");
+    if (rule.positive != detail::label_value(rule.positive) || rule.positive.empty()) {
+      fields.refuse("positive", "is not a label as it is stored");
+    }
+    if (!fields.is_null("negative")) {
+      rule.negative = fields.text("negative");
+      if (*rule.negative == rule.positive) fields.refuse("negative", "is the positive value too");
+    }
+  } else if (kind == "compare") {
+    rule.kind = detail::LabelKind::kCompare;
+    const auto comparison = detail::parse_comparison(fields.text("comparison"));
+    if (!comparison) fields.refuse("comparison", "is not one of > >= < <= == !=");
+    rule.comparison = *comparison;
+    rule.bound = fields.number("bound");
+  } else {
+    fields.refuse("rule", "is " + detail::quoted(kind) + ", must be standard, equals or compare");
+  }
+}
+
+detail::NumericEncoding read_numeric(const JsonFields& fields) {
+  detail::NumericEncoding encoding;
+  const std::string scaling = fields.text("scaling");
+  if (scaling != "log" && scaling != "linear") {
+    fields.refuse("scaling", "is " + detail::quoted(scaling) + ", must be linear or log");
+  }
+  encoding.scaling = scaling == "log" ? Scaling::kLog : Scaling::kLinear;
+  encoding.center = fields.number("center");
+  encoding.scale = fields.number("scale");
+  if (encoding.scale <= 0) fields.refuse("scale", "is " + detail::number_text(encoding.scale) + ", must be above 0");
+  encoding.value = fields.flag("value");
+  encoding.indicator = fields.flag("indicator");
+  if (!encoding.value && !encoding.indicator) fields.refuse("value", "and indicator are false, one must be true");
+  return encoding;
+}
+
+detail::CategoricalEncoding read_categorical(const JsonFields& fields) {
+  detail::CategoricalEncoding encoding;
+  encoding.missing_token = fields.flag("missing_token");
+  encoding.hash_buckets = static_cast<std::int32_t>(fields.integer("hash_buckets", 0, detail::kMostTokens));
+  const std::vector<std::string> vocabulary = fields.texts("vocabulary");
+  if (vocabulary.size() > static_cast<std::size_t>(detail::kMostTokens)) {
+    fields.refuse("vocabulary", "has " + std::to_string(vocabulary.size()) + " values, which are too many");
+  }
+  if (encoding.hash_buckets > 0 && !vocabulary.empty()) {
+    fields.refuse("vocabulary", "has values, but the column is hashed");
+  }
+  for (const std::string& text : vocabulary) {
+    if (text.empty()) fields.refuse("vocabulary", "holds an empty text");
+    const std::size_t size = encoding.vocabulary.size();
+    encoding.vocabulary.insert(text, detail::text_hash(text));
+    if (encoding.vocabulary.size() == size) fields.refuse("vocabulary", "holds " + detail::quoted(text) + " twice");
+  }
+  return encoding;
+}
+
+detail::DateEncoding read_date(const JsonFields& fields, const std::string& path) {
+  detail::DateEncoding encoding;
+  const std::string format = fields.text("format");
+  if (format != "text" && format != "yymmddhh") {
+    fields.refuse("format", "is " + detail::quoted(format) + ", must be text or yymmddhh");
+  }
+  encoding.format = format == "text" ? DateFormat::kText : DateFormat::kYymmddhh;
+  encoding.missing_token = fields.flag("missing_token");
+  for (const JsonFields::Json& value : fields.list("parts")) {
+    const JsonFields part_fields(value, kDocument, path + "parts.");
+    const std::string name = part_fields.text("part");
+    const auto part = std::find_if(detail::kDateParts.begin(), detail::kDateParts.end(),
+                                   [&](detail::DatePart known) { return to_string(known) == name; });
+    if (part == detail::kDateParts.end()) {
+      part_fields.refuse("part", "is " + detail::quoted(name) + ", must be hour, weekday, day or month");
+    }
+    detail::DatePartEncoding part_encoding{.part = *part};
+    for (const JsonFields::Json& number : part_fields.list("values")) {
+      const bool fits = number.is_number_integer() && number >= 0 && number < detail::kMostPartValues;
+      if (!fits) part_fields.refuse("values", "holds " + number.dump() + ", must be whole numbers from 0 to 31");
+      if (!part_encoding.values.empty() && number <= part_encoding.values.back()) {
+        part_fields.refuse("values", "is not increasing");
+      }
+      part_encoding.values.push_back(number.get<int>());
+    }
+    encoding.parts.push_back(std::move(part_encoding));
+  }
+  if (encoding.parts.empty() || encoding.parts.size() > detail::kDateParts.size()) {
+    fields.refuse("parts", "has " + std::to_string(encoding.parts.size()) + " parts, must be 1 to 4");
+  }
+  return encoding;
+}
+
+detail::ColumnData read_column(const JsonFields& fields, const std::string& path, std::int64_t rows) {
+  detail::ColumnData column;
+  column.name = fields.text("name");
+  column.missing = fields.integer("missing", 0, rows);
+  column.notes = fields.texts("notes");
+  if (column.notes.size() > kMostNotes) fields.refuse("notes", "has too many lines");
+  const std::string kind = fields.text("kind");
+  if (kind == "numeric") {
+    column.encoding = read_numeric(fields);
+  } else if (kind == "categorical") {
+    column.encoding = read_categorical(fields);
+  } else if (kind == "date") {
+    column.encoding = read_date(fields, path);
+  } else if (kind != "unused") {
+    fields.refuse("kind", "is " + detail::quoted(kind) + ", must be numeric, categorical, date or unused");
+  }
+  return column;
+}
+
+}  // namespace
+
+std::string FeatureTransform::to_json() const {
+  const detail::TransformData& data = *data_;
+  Json json = {{"format", kFormat},           {"version", kVersion}, {"rows", data.rows},
+               {"positives", data.positives}, {"clip", data.clip},   {"label", label_json(data)}};
+  Json& columns = json["columns"] = Json::array();
+  for (const detail::ColumnData& column : data.columns) {
+    Json one = {{"name", detail::text_json(column.name)},
+                {"missing", column.missing},
+                {"notes", detail::texts_json(column.notes)}};
+    std::visit(WriteEncoding{one}, column.encoding);
+    columns.push_back(std::move(one));
+  }
+  return json.dump();
+}
+
+FeatureTransform FeatureTransform::from_json(std::string_view text) {
+  const JsonFields::Json json = JsonFields::parse(text, kDocument);
+  const JsonFields fields(json, kDocument, "");
+  if (fields.text("format") != kFormat) fields.refuse("format", std::string("is not \"") + kFormat + "\"");
+  const std::int64_t version = fields.integer("version", 1, kMostRows);
+  if (version > kVersion) {
+    fields.refuse("version", "is " + std::to_string(version) + ", this program reads up to " +
+                                 std::to_string(kVersion) + "; update limen");
+  }
+  auto data = std::make_shared<detail::TransformData>();
+  data->rows = fields.integer("rows", 1, kMostRows);
+  data->positives = fields.integer("positives", 0, data->rows);
+  data->clip = fields.number("clip");
+  if (!(data->clip > 0 && data->clip <= detail::kMostClip)) fields.refuse("clip", "is not above 0 and at most 1e6");
+  if (!fields.is_null("label")) read_label(fields.object("label"), *data);
+  std::set<std::string> names = {};
+  if (!data->label.empty()) names.insert(data->label);
+  for (const JsonFields::Json& value : fields.list("columns")) {
+    const std::string path = "columns[" + std::to_string(data->columns.size()) + "].";
+    data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows));
+    const std::string& name = data->columns.back().name;
+    if (!names.insert(name).second) fields.refuse(path + "name", "is " + detail::quoted(name) + " for the second time");
+  }
+  data->shape = data->shape_of_columns();
+  if (data->shape.num_numeric == 0 && data->shape.num_categorical() == 0) fields.refuse("columns", "hold no feature");
+  return FeatureTransform(std::move(data));
+}
+
+}  // namespace limen::train

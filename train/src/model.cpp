@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "limen/train/model.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "detail/hash.h"
+#include "limen/error.h"
+#include "limen/version.h"
+#include "model_json.h"
+#include "network.h"
+#include "predicting.h"
+#include "tensors.h"
+
+namespace limen::train {
+namespace {
+
+constexpr const char* kFormat = "limen-model";
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kCardFile = "model.json";
+constexpr const char* kWeightsFile = "weights.safetensors";
+
+/// How many numbers a network has at least. Before one is made: a size in model.json that was changed must not ask for
+/// all memory there is.
+double least_size(const FeatureShape& shape, const ModelOptions& options) {
+  const EncoderOptions& encoder = options.encoder;
+  const double width = encoder.embedding;
+  double size = 0;
+  for (const std::int32_t tokens : shape.num_tokens) size += tokens * (encoder.kind == EncoderKind::kMlp ? 1 : width);
+  double outputs = 1;
+  if (options.head.kind == Head::kPostnet) {
+    outputs = options.head.latent;
+    size += 2.0 * options.head.flows * outputs;
+  }
+  if (encoder.kind == EncoderKind::kFtTransformer) return size + encoder.blocks * width * width + width * outputs;
+  const bool in_layers = encoder.sam == SamVariant::k3A || encoder.sam == SamVariant::k3E;
+  if (encoder.kind == EncoderKind::kSam && in_layers) size += encoder.blocks * width * width;
+  double inputs = 1;
+  for (const int layer : encoder.hidden) {
+    size += inputs * layer;
+    inputs = layer;
+  }
+  return size + inputs * outputs;
+}
+
+std::string checksum(std::string_view bytes) { return std::to_string(detail::text_hash(bytes)); }
+
+double entropy(double probability) {
+  const auto part = [](double p) { return p > 0 ? -p * std::log(p) : 0.0; };
+  return part(probability) + part(1 - probability);
+}
+
+}  // namespace
+
+namespace detail {
+
+NetworkOutput predict_rows(const Network& network, const FeatureShape& shape, const FeatureRows& rows,
+                           std::uint64_t seed, std::size_t first_row) {
+  constexpr std::size_t kBatch = std::size_t{1} << 14;
+  NetworkOutput all;
+  const auto append = [](std::vector<double>& to, const std::vector<double>& from, std::size_t skipped) {
+    if (!from.empty()) to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(skipped), from.end());
+  };
+  for (std::size_t begin = 0; begin < rows.num_rows;) {
+    // Dropout goes by the place in a batch: batches begin at multiples of kBatch in the table, and the rows of one that
+    // are not here are filled in with copies of one that is.
+    const std::size_t missing = (first_row + begin) % kBatch;
+    const std::size_t size = std::min(kBatch - missing, rows.num_rows - begin);
+    const auto numeric = std::span(rows.numeric).subspan(begin * shape.num_numeric, size * shape.num_numeric);
+    const auto categorical =
+        std::span(rows.categorical).subspan(begin * shape.num_categorical(), size * shape.num_categorical());
+    BatchView view = {size, numeric, categorical, {}};
+    std::vector<float> filled_numeric;
+    std::vector<std::int32_t> filled_categorical;
+    if (missing > 0) {
+      const auto fill = [&](auto& filled, const auto& from, std::size_t width) {
+        for (std::size_t row = 0; row < missing; ++row) filled.insert(filled.end(), from.begin(), from.begin() + width);
+        filled.insert(filled.end(), from.begin(), from.end());
+      };
+      fill(filled_numeric, numeric, shape.num_numeric);
+      fill(filled_categorical, categorical, shape.num_categorical());
+      view = {missing + size, filled_numeric, filled_categorical, {}};
+    }
+    const NetworkOutput output = network.predict(view, mix(seed + (first_row + begin - missing)));
+    append(all.score, output.score, missing);
+    append(all.entropy, output.entropy, missing);
+    append(all.evidence, output.evidence, missing);
+    append(all.variance, output.variance, missing);
+    append(all.mutual_information, output.mutual_information, missing);
+    begin += size;
+  }
+  return all;
+}
+
+NetworkOutput combine(std::span<const NetworkOutput> members) {
+  const std::size_t rows = members.front().score.size();
+  const auto count = static_cast<double>(members.size());
+  NetworkOutput together;
+  for (std::vector<double>* column :
+       {&together.score, &together.entropy, &together.variance, &together.mutual_information}) {
+    column->resize(rows);
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    double entropies = 0;
+    for (const NetworkOutput& member : members) {
+      sum += member.score[row];
+      entropies += entropy(member.score[row]);
+    }
+    const double mean = sum / count;
+    double squares = 0;
+    for (const NetworkOutput& member : members) squares += (member.score[row] - mean) * (member.score[row] - mean);
+    together.score[row] = mean;
+    together.entropy[row] = entropy(mean);
+    together.variance[row] = squares / count;
+    together.mutual_information[row] = std::max(0.0, entropy(mean) - entropies / count);
+  }
+  return together;
+}
+
+}  // namespace detail
+
+std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
+  const std::vector<double>* column = kind == Uncertainty::kEntropy    ? &entropy
+                                      : kind == Uncertainty::kEvidence ? &evidence
+                                      : kind == Uncertainty::kVariance ? &variance
+                                                                       : &mutual_information;
+  if (column->empty() && !score.empty()) {
+    throw InvalidInput("uncertainty: this model has no " + std::string(to_string(kind)));
+  }
+  std::vector<double> values = *column;
+  if (kind == Uncertainty::kEvidence) {
+    for (double& value : values) value = -std::log(value);
+  }
+  return values;
+}
+
+struct Model::State {
+  FeatureTransform features;
+  ModelCard card;
+  std::string weights;
+  std::vector<Network> networks = {};
+};
+
+Model::Model(FeatureTransform features, ModelCard card, std::string weights)
+    : state_(new State{std::move(features), std::move(card), std::move(weights)}) {
+  detail::TensorFile file = detail::read_tensors(state_->weights, kWeightsFile);
+  std::map<std::string, std::vector<NamedArray>> members;
+  for (NamedArray& array : file.arrays) {
+    const std::size_t slash = array.name.find('/');
+    const std::string member = array.name.substr(0, slash);
+    array.name = slash == std::string::npos ? "" : array.name.substr(slash + 1);
+    members[member].push_back(std::move(array));
+  }
+  const ModelCard& made = state_->card;
+  if (members.size() != static_cast<std::size_t>(made.members)) {
+    throw InvalidInput(std::string(kWeightsFile) + ": holds " + std::to_string(members.size()) +
+                       " networks, model.json says " + std::to_string(made.members));
+  }
+  const double least = least_size(state_->features.shape(), made.model) * made.members * sizeof(float);
+  if (least > static_cast<double>(state_->weights.size())) {
+    throw InvalidInput(std::string(kWeightsFile) + ": is too small for the network in model.json");
+  }
+  for (int member = 0; member < made.members; ++member) {
+    Network network(state_->features.shape(), made.model, made.class_counts, 0, made.training.device);
+    network.load_state(members[std::to_string(member)], false);
+    state_->networks.push_back(std::move(network));
+  }
+}
+
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+const FeatureTransform& Model::features() const { return state_->features; }
+const ModelCard& Model::card() const { return state_->card; }
+
+Prediction Model::predict(const FeatureRows& rows, std::size_t first_row) const {
+  const FeatureShape& shape = state_->features.shape();
+  if (rows.numeric.size() != rows.num_rows * shape.num_numeric ||
+      rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
+    throw InvalidInput("predict: the rows are not of this model's features");
+  }
+  const Head head = state_->card.model.head.kind;
+  const std::uint64_t seed = detail::mix(state_->card.training.seed + 0x9e3779b97f4a7c15U);
+  std::vector<NetworkOutput> outputs;
+  for (const Network& network : state_->networks) {
+    outputs.push_back(detail::predict_rows(network, shape, rows, seed, head == Head::kMcDropout ? first_row : 0));
+  }
+  NetworkOutput output = head == Head::kEnsemble ? detail::combine(outputs) : std::move(outputs.front());
+  return {std::move(output.score), std::move(output.entropy), std::move(output.evidence), std::move(output.variance),
+          std::move(output.mutual_information)};
+}
+
+void Model::save(const std::string& folder) const {
+  const std::filesystem::path path(folder);
+  nlohmann::ordered_json json;
+  json["format"] = kFormat;
+  json["version"] = kVersion;
+  const nlohmann::ordered_json card = to_json(state_->card);
+  for (const auto& [key, value] : card.items()) json[key] = value;
+  json["weights"] = {
+      {"file", kWeightsFile}, {"bytes", state_->weights.size()}, {"checksum", checksum(state_->weights)}};
+  json["features"] = nlohmann::ordered_json::parse(state_->features.to_json());
+  json["limen"] = kLimenVersion;
+  write_whole((path / kWeightsFile).string(), state_->weights);
+  write_whole((path / kCardFile).string(), json.dump(1) + "\n");
+}
+
+Model Model::load(const std::string& folder, const std::string& device) {
+  const std::filesystem::path path(folder);
+  const std::string name = (path / kCardFile).string();
+  try {
+    const nlohmann::json json = detail::JsonFields::parse(read_whole(name), "model.json");
+    const detail::JsonFields fields(json, "model.json", "");
+    if (fields.text("format") != kFormat) fields.refuse("format", "is not limen-model");
+    const std::int64_t version = fields.integer("version", 1, std::numeric_limits<std::int32_t>::max());
+    if (version > kVersion) {
+      fields.refuse("version",
+                    "is " + std::to_string(version) + ", this limen reads up to " + std::to_string(kVersion));
+    }
+    ModelCard card = read_card(fields);
+    if (const std::string error = device_error(device); !error.empty()) {
+      throw InvalidInput("device " + device + ": " + error);
+    }
+    card.training.device = device;
+    set_num_threads(card.training.num_threads);
+    FeatureTransform features = FeatureTransform::from_json(json.at("features").dump());
+    const detail::JsonFields weights_fields = fields.object("weights");
+    if (weights_fields.text("file") != kWeightsFile) weights_fields.refuse("file", "is not weights.safetensors");
+    std::string weights = read_whole((path / kWeightsFile).string());
+    if (weights_fields.text("checksum") != checksum(weights)) {
+      throw InvalidInput("weights.safetensors does not belong to this model.json, or is damaged");
+    }
+    return {std::move(features), std::move(card), std::move(weights)};
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(folder + ": " + error.what());
+  } catch (const nlohmann::json::exception&) {
+    throw InvalidInput(folder + ": model.json has no member features");
+  }
+}
+
+void write_whole(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + ".part" + std::to_string(::getpid());
+  const auto fail = [&](int error) {
+    ::unlink(temporary.c_str());
+    throw IoError(path + ": cannot be written: " + std::strerror(error));
+  };
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(errno);
+  int error = 0;
+  while (!bytes.empty() && error == 0) {
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
+    if (written < 0 && errno != EINTR) error = errno;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (error == 0 && ::fsync(descriptor) != 0) error = errno;
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) fail(error);
+}
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw IoError(path + ": cannot be read: " + std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) throw IoError(path + ": cannot be read");
+  return std::move(text).str();
+}
+
+}  // namespace limen::train

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "network.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "network_module.h"
+
+namespace limen::train {
+namespace {
+
+// The module lies in LIMEN_NETWORK_FOLDER, relative to the folder of the program, in the build and after install.
+const NetworkModule& load_module() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path path =
+      (program.parent_path() / LIMEN_NETWORK_FOLDER / "liblimen_network.so").lexically_normal();
+  if (!std::filesystem::exists(path, ignored)) {
+    throw std::runtime_error(
+        path.string() +
+        " is missing: limen was built without torch; install torch==2.13.0 into .venv (make setup) "
+        "and build again");
+  }
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(std::string("the networks cannot be loaded: ") + dlerror());
+  const auto entry = reinterpret_cast<NetworkModuleEntry>(dlsym(library, kNetworkModuleEntry));
+  if (entry == nullptr || entry()->version != kNetworkModuleVersion) {
+    throw std::runtime_error(path.string() + " is of another build of limen");
+  }
+  return *entry();
+}
+
+const NetworkModule& network_module() {
+  static const NetworkModule& loaded = load_module();
+  return loaded;
+}
+
+}  // namespace
+
+struct Network::Impl {
+  void* network = nullptr;
+
+  explicit Impl(void* pointer) : network(pointer) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { network_module().destroy(network); }
+};
+
+Network::Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+                 std::uint64_t seed, const std::string& device)
+    : impl_(std::make_unique<Impl>(network_module().create(shape, options, class_counts, seed, device))) {}
+Network::~Network() = default;
+Network::Network(Network&&) noexcept = default;
+Network& Network::operator=(Network&&) noexcept = default;
+
+double Network::train_step(const BatchView& batch, const StepOptions& options) {
+  return network_module().train_step(impl_->network, batch, options);
+}
+
+NetworkOutput Network::predict(const BatchView& batch, std::uint64_t seed) const {
+  return network_module().predict(impl_->network, batch, seed);
+}
+
+std::vector<NamedArray> Network::state(bool optimizer) const {
+  return network_module().state(impl_->network, optimizer);
+}
+
+void Network::load_state(const std::vector<NamedArray>& arrays, bool optimizer) {
+  network_module().load_state(impl_->network, arrays, optimizer);
+}
+
+void set_num_threads(int num_threads) { network_module().set_num_threads(num_threads); }
+
+std::string device_error(const std::string& device) { return network_module().device_error(device); }
+
+}  // namespace limen::train

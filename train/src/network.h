@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// One network: encoder, head, loss and optimiser. The only things that know torch are behind this header, so that the
+// trainer, the model folder and the verbs compile without it. They are in a module that the first call of any function
+// here loads; where it is missing or cannot be loaded that call throws std::runtime_error, which says what to do.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "limen/train/feature_rows.h"
+#include "limen/train/options.h"
+
+namespace limen::train {
+
+/// Rows of a batch, as spans of the caller's memory; row by row.
+struct BatchView {
+  std::size_t num_rows = 0;
+  std::span<const float> numeric = {};
+  std::span<const std::int32_t> categorical = {};
+  std::span<const std::uint8_t> label = {};  ///< empty when predicting
+};
+
+/// What a network says about rows. Each of the same length; which ones are filled depends on the head.
+struct NetworkOutput {
+  std::vector<double> score = {};               ///< postnet: alpha_1 / (alpha_0 + alpha_1); else mean probability
+  std::vector<double> entropy = {};             ///< postnet: of the Beta; else of the mean probability
+  std::vector<double> evidence = {};            ///< postnet only: alpha_0 + alpha_1
+  std::vector<double> variance = {};            ///< of the probability (postnet: of the Beta)
+  std::vector<double> mutual_information = {};  ///< between the label and the network (postnet: of the Beta)
+};
+
+/// A named array of numbers of a network: a parameter, a buffer, or part of the optimiser's state.
+struct NamedArray {
+  std::string name = {};
+  std::vector<std::int64_t> shape = {};
+  std::vector<float> values = {};
+};
+
+struct StepOptions {
+  double learning_rate = 2e-3;
+  double weight_decay = 0.0;
+  double clip = 5.0;
+  /// Seeds dropout: the same step with the same seed gives the same weights.
+  std::uint64_t seed = 0;
+  /// Only the densities of postnet learn, by maximum likelihood.
+  bool warm_up = false;
+};
+
+class Network {
+ public:
+  /// `class_counts`: negatives and positives of the training rows (the evidence budget of postnet).
+  Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+          std::uint64_t seed, const std::string& device);
+  ~Network();
+  Network(Network&&) noexcept;
+  Network& operator=(Network&&) noexcept;
+
+  /// One step of Adam; returns the mean loss of the batch before the step. A loss or gradient that is not finite
+  /// changes nothing and returns NaN.
+  double train_step(const BatchView& batch, const StepOptions& options);
+
+  /// For mc-dropout, `seed` seeds the passes.
+  [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const;
+
+  /// Weights and buffers; with `optimizer`, also the optimiser's state: all that the next step depends on.
+  [[nodiscard]] std::vector<NamedArray> state(bool optimizer) const;
+  /// Takes over a state of the same network. Throws InvalidInput that names the array when one is missing, unknown or
+  /// of another shape or not finite; the network is unchanged then.
+  void load_state(const std::vector<NamedArray>& arrays, bool optimizer);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Threads that work on one batch, process-wide; 0: all cores. Results do not depend on it.
+void set_num_threads(int num_threads);
+/// Empty when `device` can be used, else what is wrong with it.
+[[nodiscard]] std::string device_error(const std::string& device);
+
+}  // namespace limen::train

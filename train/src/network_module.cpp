@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "network_module.h"
+
+#include "limen/error.h"
+#include "torch_network.h"
+
+namespace limen::train {
+namespace {
+
+TorchNetwork& network(void* pointer) { return *static_cast<TorchNetwork*>(pointer); }
+const TorchNetwork& network(const void* pointer) { return *static_cast<const TorchNetwork*>(pointer); }
+
+std::string check_device(const std::string& device) {
+  if (device == "cpu") return {};
+  return "device is \"" + device + "\", must be cpu: networks are computed on the processor";
+}
+
+const NetworkModule kModule = {
+    .version = kNetworkModuleVersion,
+    .create = [](const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+                 std::uint64_t seed, const std::string& device) -> void* {
+      if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network: " + error);
+      return new TorchNetwork(shape, options, class_counts, seed);
+    },
+    .destroy = [](void* pointer) { delete static_cast<TorchNetwork*>(pointer); },
+    .train_step = [](void* pointer, const BatchView& batch,
+                     const StepOptions& options) { return network(pointer).train_step(batch, options); },
+    .predict = [](const void* pointer, const BatchView& batch,
+                  std::uint64_t seed) { return network(pointer).predict(batch, seed); },
+    .state = [](const void* pointer, bool optimizer) { return network(pointer).state(optimizer); },
+    .load_state = [](void* pointer, const std::vector<NamedArray>& arrays,
+                     bool optimizer) { network(pointer).load_state(arrays, optimizer); },
+    .set_num_threads = set_worker_threads,
+    .device_error = check_device};
+
+}  // namespace
+}  // namespace limen::train
+
+extern "C" const limen::train::NetworkModule* limen_network_module() { return &limen::train::kModule; }

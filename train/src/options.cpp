@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "limen/train/options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "detail/text.h"
+#include "limen/error.h"
+#include "limen/train/trainer.h"
+
+namespace limen::train {
+namespace {
+
+template <typename Choice>
+struct Names;
+template <>
+struct Names<Head> {
+  static constexpr const char* kWhat = "model";
+  static constexpr std::array<std::string_view, 3> kAll = {"postnet", "mc-dropout", "ensemble"};
+};
+template <>
+struct Names<EncoderKind> {
+  static constexpr const char* kWhat = "encoder";
+  static constexpr std::array<std::string_view, 3> kAll = {"mlp", "sam", "ft-transformer"};
+};
+template <>
+struct Names<SamVariant> {
+  static constexpr const char* kWhat = "variant of sam";
+  static constexpr std::array<std::string_view, 4> kAll = {"2a", "2e", "3a", "3e"};
+};
+template <>
+struct Names<GatedUnit> {
+  static constexpr const char* kWhat = "gated unit";
+  static constexpr std::array<std::string_view, 2> kAll = {"geglu", "reglu"};
+};
+template <>
+struct Names<Uncertainty> {
+  static constexpr const char* kWhat = "uncertainty";
+  static constexpr std::array<std::string_view, 4> kAll = {"entropy", "evidence", "variance", "mutual-information"};
+};
+template <>
+struct Names<Schedule> {
+  static constexpr const char* kWhat = "schedule";
+  static constexpr std::array<std::string_view, 3> kAll = {"constant", "cosine", "step"};
+};
+
+template <typename Choice>
+std::string_view name_of(Choice choice) {
+  return Names<Choice>::kAll.at(static_cast<std::size_t>(choice));
+}
+
+void require(bool is_good, const char* field, double value, const char* needed) {
+  if (is_good) return;
+  throw InvalidInput(std::string("train: ") + field + " is " + detail::number_text(value) + ", must be " + needed);
+}
+
+}  // namespace
+
+std::string_view to_string(Head head) { return name_of(head); }
+std::string_view to_string(EncoderKind kind) { return name_of(kind); }
+std::string_view to_string(SamVariant variant) { return name_of(variant); }
+std::string_view to_string(GatedUnit unit) { return name_of(unit); }
+std::string_view to_string(Uncertainty uncertainty) { return name_of(uncertainty); }
+std::string_view to_string(Schedule schedule) { return name_of(schedule); }
+
+template <typename Choice>
+std::vector<std::string> names_of() {
+  return {Names<Choice>::kAll.begin(), Names<Choice>::kAll.end()};
+}
+
+template <typename Choice>
+Choice parse(std::string_view name) {
+  const auto& all = Names<Choice>::kAll;
+  const auto found = std::ranges::find(all, name);
+  if (found != all.end()) return static_cast<Choice>(found - all.begin());
+  std::string known;
+  for (const std::string_view each : all) known.append(known.empty() ? "" : ", ").append(each);
+  throw InvalidInput(detail::quoted(name) + " is no " + Names<Choice>::kWhat + "; there are " + known);
+}
+
+template std::vector<std::string> names_of<Head>();
+template std::vector<std::string> names_of<EncoderKind>();
+template std::vector<std::string> names_of<SamVariant>();
+template std::vector<std::string> names_of<GatedUnit>();
+template std::vector<std::string> names_of<Uncertainty>();
+template std::vector<std::string> names_of<Schedule>();
+template Head parse<Head>(std::string_view);
+template EncoderKind parse<EncoderKind>(std::string_view);
+template SamVariant parse<SamVariant>(std::string_view);
+template GatedUnit parse<GatedUnit>(std::string_view);
+template Uncertainty parse<Uncertainty>(std::string_view);
+template Schedule parse<Schedule>(std::string_view);
+
+Uncertainty default_uncertainty(Head head) {
+  return head == Head::kPostnet ? Uncertainty::kEntropy : Uncertainty::kVariance;
+}
+
+void validate(const TrainOptions& options) {
+  require(options.epochs >= 1 && options.epochs <= 100'000, "epochs", options.epochs, "1 to 100000");
+  require(options.batch >= 1 && options.batch <= (1 << 24), "batch", options.batch, "1 to 16777216");
+  require(options.learning_rate > 0 && std::isfinite(options.learning_rate), "learning_rate", options.learning_rate,
+          "above 0");
+  require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "weight_decay", options.weight_decay,
+          "at least 0");
+  require(options.clip >= 0 && std::isfinite(options.clip), "clip", options.clip, "at least 0");
+  const int warm_up = options.warm_up.value_or(0);
+  require(warm_up >= 0 && warm_up <= 1000, "warm_up", warm_up, "0 to 1000");
+  require(options.patience >= 1, "patience", options.patience, "at least 1");
+  require(options.num_threads >= 0 && options.num_threads <= 4096, "num_threads", options.num_threads,
+          "0 (all cores) to 4096");
+}
+
+}  // namespace limen::train

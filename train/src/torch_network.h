@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// What is behind network.h: lives in the module that is linked with torch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding_tables.h"
+#include "encoder.h"
+#include "network.h"
+#include "parameters.h"
+#include "posterior_head.h"
+
+namespace limen::train {
+
+/// A batch is cut into chunks of rows of fixed size and the chunks are gathered in groups; a group's gradients are
+/// added up in order, then those of the groups. Threads take whole groups: the result does not depend on their number.
+class TorchNetwork {
+ public:
+  TorchNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+               std::uint64_t seed);
+
+  double train_step(const BatchView& batch, const StepOptions& options);
+  [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const;
+  [[nodiscard]] std::vector<NamedArray> state(bool optimizer) const;
+  void load_state(const std::vector<NamedArray>& arrays, bool optimizer);
+
+ private:
+  struct Batch;  // the batch under way in train_step
+  struct Buffers;
+  struct Place;  // where an array of the state lies
+
+  void check(const char* function, const BatchView& batch, bool labels) const;
+  void forward_chunk(const Batch& batch, std::size_t chunk, Encoder::Workspace& workspace);
+  double loss_chunk(const Batch& batch, std::size_t chunk, std::size_t group);
+  void backward_chunk(const Batch& batch, std::size_t chunk, std::size_t group, Encoder::Workspace& workspace);
+  double gradients(const Batch& batch);
+  double take_step(const Batch& batch, double loss);
+  void predict_chunk(const BatchView& batch, std::size_t begin, std::size_t end, std::uint64_t seed,
+                     Encoder::Workspace& workspace, std::vector<float>& outputs, std::vector<double>& scratch,
+                     NetworkOutput& out) const;
+  std::vector<Place> places(bool optimizer);
+
+  FeatureShape shape_;
+  ModelOptions options_;
+  int num_outputs_ = 1;
+  Parameters parameters_ = {};
+  EmbeddingTables tables_ = {};
+  std::unique_ptr<Encoder> encoder_;
+  PosteriorHead head_ = {};  // postnet only
+  LatentNorm norm_ = LatentNorm();
+  AdamClock clock_ = {};       // of the encoder
+  AdamClock head_clock_ = {};  // of the flows, which also learn alone
+  std::shared_ptr<Buffers> buffers_;
+};
+
+/// Threads that work on one batch, process-wide; 0: all cores.
+void set_worker_threads(int num_threads);
+
+}  // namespace limen::train

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+#include "limen/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <optional>
+
+#include "detail/hash.h"
+#include "detail/text.h"
+#include "limen/error.h"
+#include "limen/metrics.h"
+#include "model_json.h"
+#include "network.h"
+#include "predicting.h"
+#include "tensors.h"
+#include "training_batches.h"
+
+namespace limen::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using detail::JsonFields;
+using Json = nlohmann::ordered_json;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A hash of bytes, eight at a time: the rows may be gigabytes.
+class BytesHash {
+ public:
+  explicit BytesHash(std::string_view text) : hash_(detail::text_hash(text)) {}
+
+  void add(const void* bytes, std::size_t size) {
+    const auto* at = static_cast<const char*>(bytes);
+    std::uint64_t word = 0;
+    for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
+      std::memcpy(&word, at, sizeof word);
+      hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15U;
+      hash_ ^= hash_ >> 29;
+    }
+    word = size;
+    if (size > 0) std::memcpy(&word, at, size);
+    hash_ = detail::mix(hash_ ^ word);
+  }
+
+  [[nodiscard]] std::uint64_t value() const { return detail::mix(hash_); }
+
+ private:
+  std::uint64_t hash_;
+};
+
+/// Of data and options: a checkpoint goes on only with what it was made from.
+std::string fingerprint(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options) {
+  BytesHash hash(to_json(model).dump() + to_json(options, false).dump());
+  for (const std::int32_t tokens : data.shape.num_tokens) hash.add(&tokens, sizeof tokens);
+  for (const FeatureRows* rows : {&data.train, &data.validation}) {
+    hash.add(rows->numeric.data(), rows->numeric.size() * sizeof(float));
+    hash.add(rows->categorical.data(), rows->categorical.size() * sizeof(std::int32_t));
+    hash.add(rows->label.data(), rows->label.size());
+  }
+  return std::to_string(hash.value());
+}
+
+/// Of a checkpoint's position and arrays, in whatever order they come.
+std::string checksum(const std::string& position, const std::vector<NamedArray>& arrays) {
+  std::uint64_t sum = BytesHash(position).value();
+  for (const NamedArray& array : arrays) {
+    BytesHash hash(array.name);
+    hash.add(array.shape.data(), array.shape.size() * sizeof(std::int64_t));
+    hash.add(array.values.data(), array.values.size() * sizeof(float));
+    sum += hash.value();
+  }
+  return std::to_string(sum);
+}
+
+std::array<double, 2> class_counts(const FeatureRows& rows) {
+  const auto positives = static_cast<double>(std::ranges::count(rows.label, std::uint8_t{1}));
+  return {static_cast<double>(rows.num_rows) - positives, positives};
+}
+
+void check_rows(const FeatureRows& rows, const FeatureShape& shape, const char* name) {
+  const auto refuse = [&](const std::string& what) { throw InvalidInput(std::string("train: ") + name + what); };
+  if (rows.label.size() != rows.num_rows || rows.numeric.size() != rows.num_rows * shape.num_numeric ||
+      rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
+    refuse(" rows: the arrays do not fit the number of rows");
+  }
+  if (rows.num_rows > std::numeric_limits<std::uint32_t>::max()) refuse(" rows: there are more than 2^32");
+  const auto [negatives, positives] = class_counts(rows);
+  if (negatives == 0 || positives == 0) {
+    refuse(std::string(" rows: all ") + detail::count_text(static_cast<double>(rows.num_rows)) + " are " +
+           (positives == 0 ? "negative" : "positive") + "; both classes are needed");
+  }
+}
+
+/// Where training is. Everything in it, with the state of the network, is in a checkpoint.
+struct Position {
+  int member = 0;
+  int epoch = 1;          ///< the one being trained
+  std::size_t batch = 0;  ///< the next one in it
+  double loss_sum = 0;    ///< over the rows of this epoch so far
+  double seconds = 0;     ///< spent on this epoch so far
+  int since_best = 0;
+  std::optional<EpochReport> best = std::nullopt;  ///< of this member
+  std::vector<EpochReport> history = {};
+};
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+/// Arrays under a name of their own, such as best/encoder.weight.
+void add_arrays(std::vector<NamedArray>& all, const std::string& prefix, std::vector<NamedArray> arrays) {
+  for (NamedArray& array : arrays) {
+    array.name = prefix + array.name;
+    all.push_back(std::move(array));
+  }
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options, const TrainHooks& hooks)
+      : data_(data), model_(model), options_(options), hooks_(hooks) {
+    num_members_ = model.head.kind == Head::kEnsemble ? model.head.members : 1;
+    const int default_warm_up = model.head.latent >= 32 ? 1 : 0;
+    warm_up_ = model.head.kind == Head::kPostnet ? options.warm_up.value_or(default_warm_up) : 0;
+    num_batches_ =
+        (data.train.num_rows + static_cast<std::size_t>(options.batch) - 1) / static_cast<std::size_t>(options.batch);
+    if (hooks.save) fingerprint_ = fingerprint(data, model, options);
+  }
+
+  TrainResult run(std::string_view checkpoint) {
+    set_num_threads(options_.num_threads);
+    if (const std::string error = device_error(options_.device); !error.empty()) {
+      throw InvalidInput("train: device " + detail::quoted(options_.device) + ": " + error);
+    }
+    start_member();
+    if (!checkpoint.empty()) restore(checkpoint);
+    last_saved_ = Clock::now();
+    while (at_.member < num_members_) {
+      train_member();
+      if (best_weights_.empty()) break;
+      finished_.push_back(std::exchange(best_weights_, {}));
+      if (!result_.diverged.empty()) break;
+      ++at_.member;
+      at_.epoch = 1;
+      at_.since_best = 0;
+      at_.best.reset();
+      if (at_.member < num_members_) {
+        start_member();
+        save();
+      }
+    }
+    return finish();
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t seed_of(std::uint64_t use, std::uint64_t number) const {
+    const std::uint64_t member = static_cast<std::uint64_t>(at_.member);
+    return detail::mix(detail::mix(options_.seed + 0x51ed270b * (member + 1)) +
+                       0x9e3779b97f4a7c15U * (2 * number + use));
+  }
+
+  void start_member() {
+    network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device);
+  }
+
+  [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs; }
+
+  [[nodiscard]] double learning_rate(int epoch, std::size_t batch) const {
+    if (epoch <= warm_up_) return options_.learning_rate;
+    const double step =
+        static_cast<double>(epoch - warm_up_ - 1) * static_cast<double>(num_batches_) + static_cast<double>(batch);
+    const double share = step / (static_cast<double>(options_.epochs) * static_cast<double>(num_batches_));
+    switch (options_.schedule) {
+      case Schedule::kCosine:
+        return options_.learning_rate * (0.01 + 0.99 * 0.5 * (1 + std::cos(std::numbers::pi * share)));
+      case Schedule::kStep:
+        return options_.learning_rate / (share < 0.6 ? 1 : share < 0.85 ? 3 : 9);
+      default:
+        return options_.learning_rate;
+    }
+  }
+
+  void train_member() {
+    while (at_.epoch <= num_epochs() && at_.since_best < options_.patience) {
+      if (!train_epoch()) return;
+      end_epoch();
+      if (!result_.diverged.empty()) return;
+      save();
+    }
+  }
+
+  /// Whether the loss stayed finite.
+  bool train_epoch() {
+    const auto start = Clock::now();
+    const double seconds_before = at_.seconds;
+    const std::size_t rows_before = at_.batch * static_cast<std::size_t>(options_.batch);
+    const bool warm_up = at_.epoch <= warm_up_;
+    std::size_t rows_done = rows_before;
+    detail::TrainingBatches batches(
+        data_.shape, data_.train,
+        detail::shuffled_rows(data_.train.num_rows, seed_of(1, static_cast<std::uint64_t>(at_.epoch))),
+        static_cast<std::size_t>(options_.batch), at_.batch);
+    auto last_report = start;
+    while (const detail::TrainingBatch* batch = batches.next()) {
+      const std::uint64_t step = static_cast<std::uint64_t>(at_.epoch) * num_batches_ + at_.batch;
+      const double loss = network_->train_step(batch->view(), {.learning_rate = learning_rate(at_.epoch, at_.batch),
+                                                               .weight_decay = options_.weight_decay,
+                                                               .clip = options_.clip,
+                                                               .seed = detail::mix(seed_of(0, 1) + step),
+                                                               .warm_up = warm_up});
+      if (!std::isfinite(loss)) {
+        report_divergence("the loss is not a number");
+        return false;
+      }
+      ++at_.batch;
+      rows_done += batch->label.size();
+      at_.loss_sum += loss * static_cast<double>(batch->label.size());
+      at_.seconds = seconds_before + seconds_since(start);
+      if (hooks_.progress && seconds_since(last_report) > 0.2) {
+        last_report = Clock::now();
+        report_progress(rows_done, static_cast<double>(rows_done - rows_before) / seconds_since(start));
+      }
+      if (hooks_.save && at_.batch < num_batches_ && seconds_since(last_saved_) > hooks_.save_seconds) save();
+    }
+    return true;
+  }
+
+  void end_epoch() {
+    EpochReport report;
+    report.member = at_.member;
+    report.epoch = at_.epoch;
+    report.warm_up = at_.epoch <= warm_up_;
+    report.loss = at_.loss_sum / static_cast<double>(data_.train.num_rows);
+    report.seconds = at_.seconds;
+    report.rows_per_second = static_cast<double>(data_.train.num_rows) / at_.seconds;
+    if (!report.warm_up) {
+      const NetworkOutput output = detail::predict_rows(*network_, data_.shape, data_.validation, seed_of(1, 0));
+      if (std::ranges::any_of(output.score, [](double score) { return !std::isfinite(score); })) {
+        report_divergence("a score is not a number");
+        return;
+      }
+      report.average_precision = average_precision(output.score, data_.validation.label);
+      report.roc_auc = roc_auc(output.score, data_.validation.label);
+      report.is_best = !at_.best || report.average_precision > at_.best->average_precision;
+      const double first_loss = at_.best ? at_.best->loss : report.loss;
+      if (report.is_best) {
+        best_weights_ = network_->state(false);
+        at_.best = report;
+        at_.since_best = 0;
+      } else {
+        ++at_.since_best;
+        if (report.loss > 5 * std::abs(first_loss) + 1) {
+          report_divergence("the loss rose from " + detail::number_text(first_loss) + " to " +
+                            detail::number_text(report.loss));
+        }
+      }
+    }
+    at_.history.push_back(report);
+    at_.epoch += 1;
+    at_.batch = 0;
+    at_.loss_sum = 0;
+    at_.seconds = 0;
+    if (hooks_.epoch) hooks_.epoch(report);
+  }
+
+  void report_divergence(const std::string& what) {
+    const std::string best = at_.best ? "the weights of epoch " + std::to_string(at_.best->epoch) + " are kept"
+                                      : std::string("no epoch was finished before");
+    result_.diverged = "training stopped in epoch " + std::to_string(at_.epoch) + ", batch " +
+                       std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try --learning-rate " +
+                       detail::number_text(options_.learning_rate / 4) +
+                       (options_.clip == 0 || options_.clip > 1 ? ", --clip 1" : "") +
+                       (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or --warm-up 1" : "");
+  }
+
+  void report_progress(std::size_t rows_done, double rows_per_second) const {
+    TrainProgress progress;
+    progress.member = at_.member;
+    progress.num_members = num_members_;
+    progress.epoch = at_.epoch;
+    progress.num_epochs = num_epochs();
+    progress.rows_done = rows_done;
+    progress.num_rows = data_.train.num_rows;
+    progress.loss = at_.loss_sum / static_cast<double>(rows_done);
+    progress.rows_per_second = rows_per_second;
+    const double epochs_left = static_cast<double>(num_epochs() - at_.epoch) +
+                               static_cast<double>(num_members_ - at_.member - 1) * static_cast<double>(num_epochs());
+    progress.seconds_left = (epochs_left * static_cast<double>(data_.train.num_rows) +
+                             static_cast<double>(data_.train.num_rows - rows_done)) /
+                            rows_per_second;
+    hooks_.progress(progress);
+  }
+
+  void save() {
+    if (!hooks_.save) return;
+    Json position = {{"fingerprint", fingerprint_}, {"member", at_.member},     {"epoch", at_.epoch},
+                     {"batch", at_.batch},          {"loss_sum", at_.loss_sum}, {"seconds", at_.seconds},
+                     {"since_best", at_.since_best}};
+    position["best"] = at_.best ? to_json(*at_.best) : Json();
+    position["history"] = Json::array();
+    for (const EpochReport& report : at_.history) position["history"].push_back(to_json(report));
+    detail::TensorFile file;
+    file.notes["limen-checkpoint"] = position.dump();
+    add_arrays(file.arrays, "current/", network_->state(true));
+    add_arrays(file.arrays, "best/", best_weights_);
+    for (std::size_t member = 0; member < finished_.size(); ++member) {
+      add_arrays(file.arrays, std::to_string(member) + "/", finished_[member]);
+    }
+    file.notes["limen-checksum"] = checksum(file.notes["limen-checkpoint"], file.arrays);
+    hooks_.save(detail::write_tensors(file));
+    last_saved_ = Clock::now();
+  }
+
+  void restore(std::string_view checkpoint) {
+    const std::string name = "checkpoint";
+    detail::TensorFile file = detail::read_tensors(checkpoint, name);
+    const auto note = file.notes.find("limen-checkpoint");
+    if (note == file.notes.end()) throw InvalidInput("checkpoint: it is not one of limen");
+    if (file.notes["limen-checksum"] != checksum(note->second, file.arrays)) {
+      throw InvalidInput("checkpoint: it is damaged; start anew");
+    }
+    const nlohmann::json json = JsonFields::parse(note->second, name);
+    const JsonFields fields(json, name, "");
+    if (fields.text("fingerprint") != fingerprint(data_, model_, options_)) {
+      throw InvalidInput("checkpoint: it is of other data or other options; start anew, or give the same");
+    }
+    at_.member = static_cast<int>(fields.integer("member", 0, num_members_ - 1));
+    at_.epoch = static_cast<int>(fields.integer("epoch", 1, num_epochs() + 1));
+    at_.batch = static_cast<std::size_t>(fields.integer("batch", 0, static_cast<std::int64_t>(num_batches_)));
+    at_.loss_sum = fields.number("loss_sum");
+    at_.seconds = fields.number("seconds");
+    at_.since_best = static_cast<int>(fields.integer("since_best", 0, kMost));
+    if (!fields.is_null("best")) at_.best = read_epoch_report(fields.object("best"));
+    for (const nlohmann::json& report : fields.list("history")) {
+      if (!report.is_object()) fields.refuse("history", "is no list of objects");
+      at_.history.push_back(read_epoch_report(JsonFields(report, name, "history.")));
+    }
+    std::map<std::string, std::vector<NamedArray>> parts;
+    for (NamedArray& array : file.arrays) {
+      const std::size_t slash = array.name.find('/');
+      const std::string part = array.name.substr(0, slash);
+      array.name = slash == std::string::npos ? "" : array.name.substr(slash + 1);
+      parts[part].push_back(std::move(array));
+    }
+    start_member();
+    // The weights that are kept must be of this network, too: each is tried in it.
+    const auto take = [&](const std::string& part, int member) {
+      if (best_report(member) == nullptr) fields.refuse("history", "does not have the best epoch of every member");
+      network_->load_state(parts[part], false);
+      return std::move(parts[part]);
+    };
+    for (int member = 0; member < at_.member; ++member) finished_.push_back(take(std::to_string(member), member));
+    if (at_.best) best_weights_ = take("best", at_.member);
+    network_->load_state(parts["current"], true);
+  }
+
+  /// The best epoch of a member so far, or null.
+  [[nodiscard]] const EpochReport* best_report(int member) const {
+    const EpochReport* best = nullptr;
+    for (const EpochReport& report : at_.history) {
+      if (report.member == member && report.is_best) best = &report;
+    }
+    return best;
+  }
+
+  TrainResult finish() {
+    result_.history = at_.history;
+    std::vector<NamedArray> all;
+    for (std::size_t member = 0; member < finished_.size(); ++member) {
+      add_arrays(all, std::to_string(member) + "/", std::move(finished_[member]));
+    }
+    if (finished_.empty()) return std::move(result_);
+    for (int member = 0; member < static_cast<int>(finished_.size()); ++member) {
+      const EpochReport* best = best_report(member);
+      result_.average_precision += best->average_precision / static_cast<double>(finished_.size());
+      result_.roc_auc += best->roc_auc / static_cast<double>(finished_.size());
+    }
+    result_.members = static_cast<int>(finished_.size());
+    result_.weights = detail::write_tensors({.arrays = std::move(all)});
+    return std::move(result_);
+  }
+
+  const TrainingSet& data_;
+  const ModelOptions& model_;
+  const TrainOptions& options_;
+  const TrainHooks& hooks_;
+  int num_members_ = 1;
+  int warm_up_ = 0;
+  std::size_t num_batches_ = 0;
+  std::string fingerprint_;
+  Position at_;
+  std::optional<Network> network_;
+  std::vector<NamedArray> best_weights_;
+  std::vector<std::vector<NamedArray>> finished_;  // the best weights of the members before
+  Clock::time_point last_saved_;
+  TrainResult result_;
+};
+
+}  // namespace
+
+TrainResult train(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options,
+                  const TrainHooks& hooks, std::string_view checkpoint) {
+  validate(options);
+  check_rows(data.train, data.shape, "training");
+  check_rows(data.validation, data.shape, "validation");
+  if (model.head.kind == Head::kEnsemble && (model.head.members < 1 || model.head.members > 1000)) {
+    throw InvalidInput("train: members is " + std::to_string(model.head.members) + ", must be 1 to 1000");
+  }
+  return Trainer(data, model, options, hooks).run(checkpoint);
+}
+
+}  // namespace limen::train

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "validate.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "limen/error.h"
+
+namespace limen::train {
+namespace {
+
+template <typename Number>
+std::string text(Number number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+}
+
+template <typename Number>
+void require(bool good, const char* function, const std::string& name, Number value, const char* needed) {
+  if (good) return;
+  throw InvalidInput(std::string(function) + ": " + name + " is " + text(value) + ", must be " + needed);
+}
+
+// Sizes beyond these are mistakes; they also keep the products that size memory in range.
+constexpr int kLargest = 65536;
+
+void require_count(const std::string& name, int value) {
+  require(value >= 1 && value <= kLargest, "Network", name, value, "from 1 to 65536");
+}
+
+}  // namespace
+
+void validate(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts) {
+  if (shape.num_numeric + shape.num_categorical() == 0) throw InvalidInput("Network: there are no features");
+  for (std::size_t feature = 0; feature < shape.num_categorical(); ++feature) {
+    require(shape.num_tokens[feature] >= 1, "Network", "num_tokens[" + text(feature) + "]", shape.num_tokens[feature],
+            ">= 1");
+  }
+  const EncoderOptions& encoder = options.encoder;
+  require_count("embedding", encoder.embedding);
+  for (std::size_t layer = 0; layer < encoder.hidden.size(); ++layer) {
+    require_count("hidden[" + text(layer) + "]", encoder.hidden[layer]);
+  }
+  require(encoder.dropout >= 0 && encoder.dropout < 1, "Network", "dropout", encoder.dropout, "in [0, 1)");
+  if (encoder.kind != EncoderKind::kMlp) require_count("blocks", encoder.blocks);
+  if (encoder.kind == EncoderKind::kFtTransformer) {
+    require_count("heads", encoder.heads);
+    if (encoder.embedding % encoder.heads != 0) {
+      throw InvalidInput("Network: heads is " + text(encoder.heads) + ", must divide embedding, " +
+                         text(encoder.embedding));
+    }
+  }
+  const HeadOptions& head = options.head;
+  if (head.kind == Head::kMcDropout) {
+    require(encoder.dropout > 0, "Network", "dropout", encoder.dropout, "> 0 for mc-dropout");
+    require_count("passes", head.passes);
+  }
+  if (head.kind != Head::kPostnet) return;
+  require_count("latent", head.latent);
+  require_count("flows", head.flows);
+  require(head.regularizer >= 0 && std::isfinite(head.regularizer), "Network", "regularizer", head.regularizer,
+          ">= 0 and finite");
+  for (std::size_t c = 0; c < 2; ++c) {
+    require(head.prior[c] > 0 && std::isfinite(head.prior[c]), "Network", "prior[" + text(c) + "]", head.prior[c],
+            "> 0 and finite");
+    require(class_counts[c] >= 0 && std::isfinite(class_counts[c]), "Network", "class_counts[" + text(c) + "]",
+            class_counts[c], ">= 0 and finite");
+  }
+}
+
+void validate(const StepOptions& options, Head head) {
+  require(options.learning_rate >= 0 && std::isfinite(options.learning_rate), "train_step", "learning_rate",
+          options.learning_rate, ">= 0 and finite");
+  require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "train_step", "weight_decay",
+          options.weight_decay, ">= 0 and finite");
+  require(options.clip >= 0, "train_step", "clip", options.clip, ">= 0");
+  if (options.warm_up && head != Head::kPostnet) {
+    throw InvalidInput("train_step: warm_up is for postnet, whose densities it fits");
+  }
+}
+
+void check_batch(const char* function, const FeatureShape& shape, const BatchView& batch, bool labels) {
+  const auto require_size = [&](const char* name, std::size_t size, std::size_t needed) {
+    if (size == needed) return;
+    throw InvalidInput(std::string(function) + ": " + name + " has " + text(size) + " values, must have " +
+                       text(needed));
+  };
+  if (labels && batch.num_rows == 0) throw InvalidInput(std::string(function) + ": the batch has no rows");
+  require_size("numeric", batch.numeric.size(), batch.num_rows * shape.num_numeric);
+  require_size("categorical", batch.categorical.size(), batch.num_rows * shape.num_categorical());
+  if (labels) require_size("label", batch.label.size(), batch.num_rows);
+  const std::size_t features = shape.num_categorical();
+  for (std::size_t row = 0; row < batch.num_rows; ++row) {
+    for (std::size_t feature = 0; feature < features; ++feature) {
+      const std::int32_t token = batch.categorical[row * features + feature];
+      if (token >= 0 && token < shape.num_tokens[feature]) continue;
+      throw InvalidInput(std::string(function) + ": token of feature " + text(feature) + " in row " + text(row) +
+                         " is " + text(token) + ", must be from 0 to " + text(shape.num_tokens[feature] - 1));
+    }
+  }
+  for (std::size_t row = 0; labels && row < batch.num_rows; ++row) {
+    require(batch.label[row] <= 1, function, "label[" + text(row) + "]", static_cast<int>(batch.label[row]), "0 or 1");
+  }
+}
+
+}  // namespace limen::train
