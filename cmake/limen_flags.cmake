@@ -14,6 +14,12 @@ if(LIMEN_SANITIZE)
                                                -fno-omit-frame-pointer)
   target_link_options(limen_flags INTERFACE -fsanitize=address,undefined)
 endif()
+# For code that only calls the libraries, and that headers make large: under sanitizers, which are slow to compile, it is
+# not optimised.
+add_library(limen_thin_flags INTERFACE)
+if(LIMEN_SANITIZE)
+  target_compile_options(limen_thin_flags INTERFACE -O0)
+endif()
 if(LIMEN_FUZZ)
   target_compile_options(limen_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
