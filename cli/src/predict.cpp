@@ -239,7 +239,9 @@ void add_predict(CLI::App& program, Action& action) {
   verb->add_option("--format", flags->format, "csv, tsv, parquet or arrow; default: by the file's extension")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
-  verb->add_option("--device", flags->device, "cpu, cuda or cuda:0")->type_name("D")->capture_default_str();
+  verb->add_option("--device", flags->device, "cpu; graphics processors are refused")
+      ->type_name("D")
+      ->capture_default_str();
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen predict model data.csv --part holdout -o holdout.csv\n"

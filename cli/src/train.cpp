@@ -44,7 +44,6 @@ struct Flags {
   double tau = 1;
   double validation = 0.1;
   double save_seconds = 60;
-  int warm_up = 0;
   bool no_residual = false;
   bool resume = false;
   bool overwrite = false;
@@ -57,20 +56,6 @@ struct Flags {
 
 train::Scaling parse_scaling(const std::string& name) {
   return name == "log" ? train::Scaling::kLog : name == "linear" ? train::Scaling::kLinear : train::Scaling::kAuto;
-}
-
-/// A line of the log of the epochs.
-std::string log_line(const train::EpochReport& report) {
-  const Json line = {{"member", report.member},
-                     {"epoch", report.epoch},
-                     {"warm_up", report.warm_up},
-                     {"loss", report.loss},
-                     {"average_precision", report.average_precision},
-                     {"roc_auc", report.roc_auc},
-                     {"is_best", report.is_best},
-                     {"seconds", report.seconds},
-                     {"rows_per_second", report.rows_per_second}};
-  return line.dump() + "\n";
 }
 
 /// Reads, splits, encodes and trains.
@@ -325,7 +310,7 @@ train::TrainResult TrainRun::train_networks() {
   };
   hooks.epoch = [&](const train::EpochReport& report) {
     prepare_folder();
-    log_ << log_line(report) << std::flush;
+    log_ << train::to_json_line(report) << std::endl;
     if (flags_.json) return;
     clear_line();
     const std::string member =
@@ -406,12 +391,20 @@ int TrainRun::run() {
                                      flags_.frame.categorical.end());
   std::optional<train::Model> model;
   train::TrainResult result;
-  with_bad_input([&] {
-    find_columns();
-    find_time_cuts();
-    fit_features();
-    encode();
-  });
+  try {
+    with_bad_input([&] {
+      find_columns();
+      find_time_cuts();
+      fit_features();
+      encode();
+    });
+  } catch (const InvalidInput& error) {
+    // Features know rows and columns, not files and flags.
+    std::string message = without_prefix(without_prefix(error.what(), "features"), "encode");
+    if (const std::size_t at = message.find("`positive`"); at != std::string::npos)
+      message.replace(at, 10, "--positive");
+    throw InvalidInput(message == error.what() ? message : shown(flags_.data) + ": " + message);
+  }
   const auto positives = std::ranges::count(set_.train.label, std::uint8_t{1});
   result = train_networks();
   if (!result.diverged.empty()) fmt::print(stderr, "limen: {}: {}\n", flags_.output, result.diverged);
@@ -435,7 +428,7 @@ int TrainRun::run() {
   model->save(flags_.output);
   // Whole: a run that was broken may have written an epoch twice, or half of it.
   std::string log;
-  for (const train::EpochReport& report : result.history) log += log_line(report);
+  for (const train::EpochReport& report : result.history) log += train::to_json_line(report) + "\n";
   train::write_whole(path(kLogFile), log);
   if (result.diverged.empty()) std::filesystem::remove(path(kCheckpointFile));
   print(*model, result);
@@ -586,7 +579,7 @@ void add_train(CLI::App& program, Action& action) {
       ->group(group);
   number("--seed", training.seed, "Of split, order, weights and dropout");
   number("--threads", training.num_threads, "0 = all cores; the model is the same");
-  verb->add_option("--device", training.device, "cpu, cuda or cuda:0")
+  verb->add_option("--device", training.device, "cpu; graphics processors are refused")
       ->type_name("D")
       ->capture_default_str()
       ->group(group);

@@ -13,6 +13,7 @@
 #include "detail/text.h"
 #include "detail/transform_data.h"
 #include "limen/error.h"
+#include "limen/nearest_name.h"
 #include "limen/train/features.h"
 
 namespace limen::train {
@@ -197,7 +198,7 @@ struct EncodeBlock {
   for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + quoted(name);
   std::vector<std::string> present;
   for (const auto& [name, column] : columns) present.emplace_back(name);
-  const std::string nearest = detail::nearest_name(missing.front(), present);
+  const std::string nearest = nearest_name(missing.front(), present);
   throw InvalidInput("encode: column" + std::string(missing.size() == 1 ? " " : "s ") + names +
                      (missing.size() == 1 ? " is" : " are") + " missing, must be there as in training" +
                      (nearest.empty() ? "" : "; the nearest there is " + quoted(nearest)) +

@@ -174,6 +174,8 @@ Json to_json(const EpochReport& report) {
           {"rows_per_second", report.rows_per_second}};
 }
 
+std::string to_json_line(const EpochReport& report) { return to_json(report).dump(); }
+
 EpochReport read_epoch_report(const JsonFields& fields) {
   EpochReport report;
   report.member = read_int(fields, "member");

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "limen/nearest_name.h"
+
 namespace limen::train::detail {
 
 std::string quoted(std::string_view text) {
@@ -46,30 +48,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
-  // Edit distance, one row of the table at a time.
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
-    for (const char letter : name) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t at = 1; at < row.size(); ++at) {
-        const std::size_t change = diagonal + (letter == candidate[at - 1] ? 0 : 1);
-        diagonal = row[at];
-        row[at] = std::min({row[at] + 1, row[at - 1] + 1, change});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
-std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : "; did you mean " + quoted(nearest) + "?";
 }

@@ -271,7 +271,7 @@ class Trainer {
                                       : std::string("no epoch was finished before");
     result_.diverged = "training stopped in epoch " + std::to_string(at_.epoch) + ", batch " +
                        std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try --learning-rate " +
-                       detail::number_text(options_.learning_rate / 4) +
+                       detail::number_text(std::min(options_.learning_rate / 4, 1e-3)) +
                        (options_.clip == 0 || options_.clip > 1 ? ", --clip 1" : "") +
                        (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or --warm-up 1" : "");
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +21,7 @@ namespace limen::train::detail {
 /// The number that the whole text is. "nan" and "inf" are numbers too, blanks around it and a leading + are not.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
-/// The candidate with the fewest changed letters, or nothing when none is close.
-[[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
-
 /// "; did you mean "age"?", or nothing.
-[[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+[[nodiscard]] std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace limen::train::detail

@@ -60,7 +60,7 @@ struct TrainOptions {
   int patience = 3;                 ///< epochs without better average precision before stopping
   std::uint64_t seed = 0;
   int num_threads = 0;         ///< 0: all cores
-  std::string device = "cpu";  ///< cpu, cuda, cuda:0
+  std::string device = "cpu";  ///< cpu; others are refused
 };
 
 /// The names that flags and files use: "postnet", "mc-dropout", "ensemble"; "mlp", "sam", "ft-transformer"; "2a" and so

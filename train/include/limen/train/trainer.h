@@ -30,6 +30,9 @@ struct EpochReport {
   double rows_per_second = 0;
 };
 
+/// The report as one line of JSON, without a line end: the log of the epochs is made of these.
+[[nodiscard]] std::string to_json_line(const EpochReport& report);
+
 /// How far the training is.
 struct TrainProgress {
   int member = 0;
