@@ -40,8 +40,9 @@ std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) 
   const auto ranked = detail::values_at_ranks<Real>(values, ranks);
   std::vector<double> edges;
   for (std::size_t at = 0; at < ranked.size(); ++at) {
-    const auto edge =
-        detail::edge_at(ranks[at], ranked[at], [&](Real value) { return detail::smallest_above<Real>(values, value); });
+    const auto edge = detail::edge_at(ranks[at], ranked[at], [&](Real value) {
+      return ranked[at].next ? ranked[at].next : detail::smallest_above<Real>(values, value);
+    });
     if (edge && (edges.empty() || static_cast<double>(*edge) > edges.back())) {
       edges.push_back(static_cast<double>(*edge));
     }

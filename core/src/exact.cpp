@@ -21,6 +21,9 @@
 // Losses are doubles: they only decide what is looked at, with a margin far above their rounding error. Feasibility,
 // dominance and the choice among boundaries are decided in integers.
 
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -159,8 +162,9 @@ bool better(const State& a, const State& b) {
 }
 
 void remove_dominated(std::vector<State>& states) {
-  std::sort(states.begin(), states.end(),
-            [](const State& a, const State& b) { return a.weight != b.weight ? a.weight < b.weight : better(a, b); });
+  tbb::parallel_sort(states.begin(), states.end(), [](const State& a, const State& b) {
+    return a.weight != b.weight ? a.weight < b.weight : better(a, b);
+  });
   std::size_t kept = 0;
   for (std::size_t state = 0; state < states.size(); ++state) {
     if (kept == 0 || better(states[state], states[kept - 1])) states[kept++] = states[state];
@@ -262,7 +266,7 @@ KnapsackSolution solve_knapsack(const std::vector<LevelHull>& hulls, const Chain
   const Prices prices = make_prices(chain, knapsack, relaxation);
   // Start far below the greedy boundary's gap: the optimum is usually that close to the bound, and a search that finds
   // nothing costs little.
-  for (double limit = prices.gap / 4096;; limit = std::min(8 * limit, prices.gap)) {
+  for (double limit = prices.gap / 4096;; limit = std::min(2 * limit, prices.gap)) {
     SearchResult result = search(hulls, knapsack, prices, limit, options);
     if (result.status == SearchStatus::kFound) return {std::move(result.taken), true};
     if (result.status == SearchStatus::kLimit || limit >= prices.gap) return {std::move(greedy), false};
@@ -317,8 +321,9 @@ Solution solve_exact(const Grid& grid, const Objective& objective, const ExactOp
   validate(grid);
   validate(objective);
   const Totals totals = totals_of(grid);
-  std::vector<LevelHull> hulls;
-  for (const auto& bins : grid.levels) hulls.push_back(make_level_hull(bins));
+  std::vector<LevelHull> hulls(grid.num_levels());
+  tbb::parallel_for(std::size_t{0}, hulls.size(),
+                    [&](std::size_t level) { hulls[level] = make_level_hull(grid.levels[level]); });
   const Chain chain = hull_chain(grid);
 
   KnapsackSolution found;

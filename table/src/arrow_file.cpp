@@ -8,6 +8,7 @@
 #include <arrow/table.h>
 #include <fcntl.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "arrow_status.h"
 #include "fields.h"
 #include "input_file.h"
+#include "parquet_plain.h"
 
 namespace limen::table::detail {
 namespace {
@@ -168,19 +170,23 @@ void ArrowFile::report(const Progress& progress, const ArrowUnit& unit) {
   progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(size_)), size_);
 }
 
-std::unique_ptr<parquet::arrow::FileReader> ArrowFile::parquet_reader(bool is_large) const {
+parquet::ReaderProperties ArrowFile::parquet_properties(bool is_large) {
   parquet::ReaderProperties properties(memory_pool());
   properties.set_page_checksum_verification(true);
   if (is_large) {
     properties.enable_buffered_stream();
     properties.set_buffer_size(1 << 20);
   }
+  return properties;
+}
+
+std::unique_ptr<parquet::arrow::FileReader> ArrowFile::parquet_reader(bool is_large) const {
   // Threads: over the columns of a large row group; otherwise the caller decodes several row groups at a time.
   parquet::ArrowReaderProperties arrow_properties(is_large);
   arrow_properties.set_batch_size(is_large ? kLargeBatchRows : kBatchRows);
   arrow_properties.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
-  refuse_unless_ok(builder.Open(file_, properties, metadata_), names_.table, what());
+  refuse_unless_ok(builder.Open(file_, parquet_properties(is_large), metadata_), names_.table, what());
   builder.memory_pool(memory_pool());
   builder.properties(arrow_properties);
   return value_or_refuse(builder.Build(), names_.table, what());
@@ -219,6 +225,27 @@ void ArrowFile::check_chunks(int row_group) const {
     if (bytes < 0 || static_cast<std::uint64_t>(bytes) > size_) refuse_damaged_file("a column is longer than the file");
   }
 }
+
+template <typename Value>
+bool ArrowFile::read_plain(const ArrowUnit& unit, std::size_t column, std::span<Value> place) const {
+  if (unit.row_groups.empty() || columns_.size() != fields_.size()) return false;
+  return guarded(names_.table, what(), [&] {
+    const auto file = parquet::ParquetFileReader::Open(file_, parquet_properties(false), metadata_);
+    std::size_t begin = 0;
+    for (const int index : unit.row_groups) {
+      check_chunks(index);
+      const std::shared_ptr<parquet::RowGroupReader> group = file->RowGroup(index);
+      const auto rows = static_cast<std::size_t>(group->metadata()->num_rows());
+      if (rows > place.size() - begin) return false;
+      if (!detail::read_plain(*group->Column(columns_[column]), place.subspan(begin, rows))) return false;
+      begin += rows;
+    }
+    return begin == place.size();
+  });
+}
+template bool ArrowFile::read_plain(const ArrowUnit&, std::size_t, std::span<float>) const;
+template bool ArrowFile::read_plain(const ArrowUnit&, std::size_t, std::span<double>) const;
+template bool ArrowFile::read_plain(const ArrowUnit&, std::size_t, std::span<std::uint8_t>) const;
 
 std::shared_ptr<arrow::RecordBatch> ArrowFile::next_batch(arrow::RecordBatchReader& reader) const {
   return guarded(names_.table, what(), [&] {

@@ -6,9 +6,11 @@
 #include <arrow/record_batch.h>
 #include <parquet/arrow/reader.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,12 +65,17 @@ class ArrowFile {
     while (const std::shared_ptr<arrow::RecordBatch> batch = next_batch(*reader)) use(batch);
   }
 
+  /// Reads a chosen column of a unit straight into its place, see parquet_plain.h; false when it is not that plain.
+  template <typename Value>
+  [[nodiscard]] bool read_plain(const ArrowUnit& unit, std::size_t column, std::span<Value> place) const;
+
   [[noreturn]] void refuse_damaged_file(std::string_view reason) const;
 
  private:
   void open_parquet();
   void open_ipc();
   void check_chunks(int row_group) const;
+  [[nodiscard]] static parquet::ReaderProperties parquet_properties(bool is_large);
   [[nodiscard]] std::unique_ptr<parquet::arrow::FileReader> parquet_reader(bool is_large) const;
   [[nodiscard]] std::unique_ptr<arrow::RecordBatchReader> open_row_groups(const std::vector<int>& row_groups,
                                                                           bool is_large) const;

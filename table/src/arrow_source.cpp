@@ -98,6 +98,7 @@ class ArrowSource final : public RowSource {
   bool read_all(Predictions& into);
   [[nodiscard]] bool can_have(std::optional<std::uint64_t> rows) const;
   void convert(Piece& piece, Predictions& rows, std::size_t begin) const;
+  [[nodiscard]] bool put_plain(const ArrowUnit& unit, Predictions& rows, std::size_t begin) const;
   void put_batch(const arrow::RecordBatch& batch, Predictions& rows, std::size_t begin) const;
   [[nodiscard]] std::size_t keep_good(const arrow::RecordBatch& batch, std::uint64_t first_row, Predictions& rows,
                                       std::size_t begin) const;
@@ -220,6 +221,10 @@ void ArrowSource::give_back(Predictions&& rows) {
 // when it is not asked for.
 void ArrowSource::convert(Piece& piece, Predictions& rows, std::size_t begin) const {
   if (&rows == &piece.rows) resize(rows, piece.unit.rows, columns_.weight.has_value());
+  if (put_plain(piece.unit, rows, begin)) {
+    piece.kept = piece.unit.rows;
+    return;
+  }
   std::uint64_t first_row = piece.unit.first_row;
   std::uint64_t seen = 0;
   file_.decode(piece.unit, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
@@ -231,6 +236,20 @@ void ArrowSource::convert(Piece& piece, Predictions& rows, std::size_t begin) co
     first_row += size;
   });
   if (seen != piece.unit.rows) file_.refuse_damaged_file("a row group has fewer rows than it says");
+}
+
+// All rows of a unit that needs no more than a copy; false, and rows that are to be written again, for any other.
+bool ArrowSource::put_plain(const ArrowUnit& unit, Predictions& rows, std::size_t begin) const {
+  const auto read = [&](const Column& column, auto& values) {
+    return file_.read_plain(unit, column.index, std::span(values).subspan(begin, unit.rows));
+  };
+  const auto read_column = [&](const Column& column, RealColumn& numbers) {
+    return std::visit([&](auto& values) { return read(column, values); }, numbers.values());
+  };
+  return read_column(columns_.score, rows.score) && read_column(columns_.uncertainty, rows.uncertainty) &&
+         read(columns_.label, rows.label) &&
+         (!columns_.weight ||
+          (read(*columns_.weight, rows.weight) && are_weights(std::span(rows.weight).subspan(begin, unit.rows))));
 }
 
 void ArrowSource::put_batch(const arrow::RecordBatch& batch, Predictions& rows, std::size_t begin) const {

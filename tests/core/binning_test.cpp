@@ -135,15 +135,22 @@ TEST(UncertaintyEdges, EqualsSortingOnEveryShape) {
 }
 
 TEST(UncertaintyEdges, EqualsSortingOnManyRows) {
-  // More rows than one block of the parallel passes, ranks in neighbouring and in equal buckets of the counting pass.
+  // More rows than are sorted, ranks in neighbouring and in equal buckets of the counting pass. In "rhythm" every
+  // fourth row, and so a sample of them, is far from the others; in "two runs" the next larger value is far away.
   std::mt19937_64 random(22);
-  for (const std::string shape : {"continuous", "heavy_ties", "single_precision", "margins", "bunched"}) {
+  for (const std::string shape :
+       {"continuous", "heavy_ties", "single_precision", "margins", "bunched", "rhythm", "two runs", "zeros"}) {
     SCOPED_TRACE(shape);
-    SampleTable table = make_random_samples(shape, 100'000, random);
-    if (shape == "bunched") {
-      for (double& value : table.uncertainty) value = 1 + std::floor(value * 1000) * 1e-15;
+    const bool is_own = shape == "bunched" || shape == "rhythm" || shape == "two runs" || shape == "zeros";
+    SampleTable table = make_random_samples(is_own ? "continuous" : shape, 200'000, random);
+    for (std::size_t row = 0; is_own && row < table.uncertainty.size(); ++row) {
+      double& value = table.uncertainty[row];
+      value = shape == "bunched"    ? 1 + std::floor(value * 1000) * 1e-15
+              : shape == "rhythm"   ? (row % 4 == 0 ? 5 + value : -value)
+              : shape == "two runs" ? (random() % 5 < 2 ? -7 : 1e30)
+                                    : (random() % 2 == 0 ? 0.0 : -0.0) * value;
     }
-    for (const int levels : {2, 11, 200}) {
+    for (const int levels : {2, 3, 11, 200}) {
       EXPECT_EQ(uncertainty_edges(table.samples().uncertainty, levels),
                 test::edges_by_sorting(table.uncertainty, levels));
     }

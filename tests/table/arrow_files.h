@@ -49,6 +49,7 @@ struct WriteOptions {
   arrow::Compression::type compression = arrow::Compression::UNCOMPRESSED;
   bool as_stream = false;
   bool has_checksums = false;
+  bool decimals_as_integers = false;
 };
 
 inline void write_parquet(const std::string& path, const arrow::Table& rows, const WriteOptions& options = {}) {
@@ -56,6 +57,7 @@ inline void write_parquet(const std::string& path, const arrow::Table& rows, con
   parquet::WriterProperties::Builder properties;
   properties.compression(options.compression)->max_row_group_length(options.chunk_rows)->data_pagesize(4096);
   if (options.has_checksums) properties.enable_page_checksum();
+  if (options.decimals_as_integers) properties.enable_store_decimal_as_integer();
   const auto stored = parquet::ArrowWriterProperties::Builder().store_schema()->build();
   require(parquet::arrow::WriteTable(rows, arrow::default_memory_pool(), file, options.chunk_rows, properties.build(),
                                      stored));

@@ -218,10 +218,25 @@ TEST_F(ArrowTypes, FindsItsColumnsAmongNestedOnesAndInAnyOrder) {
 }
 
 // Many small row groups, one bad value far behind: the row is that of the whole file.
-TEST_F(ArrowTypes, CountsRowsAcrossRowGroups) {
+// A decimal whose digits are 0 or 1 is neither.
+TEST_F(ArrowTypes, RefusesDecimalLabelsThatAreStoredAsWholeNumbers) {
+  for (const int digits : {5, 15}) {
+    const auto labels = array(arrow::decimal128(digits, 2), R"(["0.00", "0.01", "0.00"])");
+    test::write_parquet(folder_.path("t.parquet"), *test::table(with("label", labels)), {.decimals_as_integers = true});
+    EXPECT_EQ(
+        folder_.without_folder(
+            test::message_of<InvalidInput>([&] { (void)read_predictions(folder_.path("t.parquet")); })),
+        "t.parquet: row 2, column \"label\": \"0.01\" is neither 0/1 nor true/false (rename the column with --label, "
+        "or drop such rows with --drop-missing)");
+  }
+}
+
+class ArrowRows : public ArrowTypes, public ::testing::WithParamInterface<std::shared_ptr<arrow::DataType>> {};
+
+TEST_P(ArrowRows, AreCountedAcrossRowGroups) {
   std::string scores = "[0";
   for (int row = 1; row < 2000; ++row) scores.append(",").append(row == 1234 ? "null" : std::to_string(row));
-  const auto score = array(arrow::int32(), scores + "]");
+  const auto score = array(GetParam(), scores + "]");
   const auto rows = test::table({{"score", score}, {"uncertainty", score}, {"label", array(arrow::boolean(), [] {
                                                                               std::string labels = "[true";
                                                                               for (int row = 1; row < 2000; ++row)
@@ -246,6 +261,9 @@ TEST_F(ArrowTypes, CountsRowsAcrossRowGroups) {
     EXPECT_EQ(estimate_rows({folder_.path("stream.arrow")}), std::nullopt);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Types, ArrowRows, ::testing::Values(arrow::int32(), arrow::float32(), arrow::float64()),
+                         [](const auto& type) { return type.param->name(); });
 
 // Above 4 million rows a row group is decoded in batches; below, row groups are decoded at the same time.
 TEST_F(ArrowTypes, ReadsOneLargeRowGroupAndManySmallOnesAlike) {

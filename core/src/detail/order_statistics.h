@@ -8,7 +8,9 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "detail/key_map.h"
+#include "detail/levels.h"
 
 namespace limen::detail {
 
@@ -33,8 +36,9 @@ inline std::uint64_t ordered_key(double value) {
 template <typename Real>
 struct RankedValue {
   Real value;
-  std::size_t run_begin;  ///< number of smaller values
-  std::size_t run_end;    ///< number of values not larger
+  std::size_t run_begin;                    ///< number of smaller values
+  std::size_t run_end;                      ///< number of values not larger
+  std::optional<Real> next = std::nullopt;  ///< the smallest larger value, where it was seen on the way
 };
 
 template <typename Real>
@@ -69,23 +73,26 @@ auto sample_keys(std::span<const Real> values, std::size_t most) {
   return keys;
 }
 
-/// The values at the given ranks (0-based, increasing, below values.size()) of the sorted values, without sorting them:
-/// one pass that counts into buckets of about equal depth, one that collects only the buckets that hold a rank.
+/// values_at_ranks by sorting, for few values.
 template <typename Real>
-std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
-  if (values.size() < (std::size_t{1} << 17)) {
-    // Too few for counters to pay.
-    std::vector<Real> sorted(values.begin(), values.end());
-    for (Real& value : sorted) value += Real{0};
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<RankedValue<Real>> result;
-    for (const std::size_t rank : ranks) {
-      const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), sorted[rank]);
-      result.push_back({sorted[rank], static_cast<std::size_t>(first - sorted.begin()),
-                        static_cast<std::size_t>(last - sorted.begin())});
-    }
-    return result;
+std::vector<RankedValue<Real>> sorted_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  std::vector<Real> sorted(values.begin(), values.end());
+  for (Real& value : sorted) value += Real{0};
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<RankedValue<Real>> result;
+  for (const std::size_t rank : ranks) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), sorted[rank]);
+    result.push_back({sorted[rank], static_cast<std::size_t>(first - sorted.begin()),
+                      static_cast<std::size_t>(last - sorted.begin()),
+                      last == sorted.end() ? std::nullopt : std::optional(*last)});
   }
+  return result;
+}
+
+/// values_at_ranks by counting: one pass counts into buckets of about equal depth, one collects only the buckets that
+/// hold a rank.
+template <typename Real>
+std::vector<RankedValue<Real>> counted_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
   const Range<Real> range = range_of(values);
   const KeyMap map(ordered_key(range.low), ordered_key(range.high), sample_keys(values, std::size_t{1} << 16), 4096);
   const std::size_t num_buckets = map.num_buckets();
@@ -142,9 +149,122 @@ std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std
     const auto place = [&](auto at) {
       return hits[hit].before + static_cast<std::size_t>(at - collected.begin()) - offset;
     };
-    result.push_back({value, place(first), place(last)});
+    const bool next_is_there = static_cast<std::size_t>(last - collected.begin()) < offset + counts[hits[hit].bucket];
+    result.push_back({value, place(first), place(last), next_is_there ? std::optional(*last) : std::nullopt});
   }
   return result;
+}
+
+/// Values from `low` to `high`, among which the ranks from `first_rank` on are looked for.
+template <typename Real>
+struct Bracket {
+  Real low;
+  Real high;
+  std::size_t first_rank;  ///< index in the list of ranks
+};
+
+/// Where a sample says that the ranks must be, with room to spare: disjoint and increasing.
+template <typename Real>
+std::vector<Bracket<Real>> brackets_of(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  constexpr std::size_t kSample = std::size_t{1} << 16;
+  constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+  std::vector<Real> sample;
+  const std::size_t step = values.size() / kSample + 1;
+  for (std::size_t row = 0; row < values.size(); row += step) sample.push_back(values[row] + Real{0});
+  std::sort(sample.begin(), sample.end());
+  // A rank's place in a random sample is off by less than half the root of its size in two of three cases.
+  const auto room = static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(sample.size())));
+  std::vector<Bracket<Real>> brackets;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    const std::size_t place = ranks[at] / step;
+    const Real low = place < room ? -kInfinity : sample[place - room];
+    const Real high = place + room < sample.size() ? sample[place + room] : kInfinity;
+    if (!brackets.empty() && low <= brackets.back().high) {
+      brackets.back().high = high;
+    } else {
+      brackets.push_back({low, high, at});
+    }
+  }
+  return brackets;
+}
+
+/// values_at_ranks in one pass that collects the values near the ranks, as a sample places them. Empty when the sample
+/// misled, as that of values in some rhythm can, or when there are too many ranks for a pass to be quick.
+template <typename Real>
+std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  constexpr std::size_t kMostBrackets = 32;
+  constexpr std::size_t kBlock = 1024;
+  const std::vector<Bracket<Real>> brackets = brackets_of(values, ranks);
+  if (brackets.size() > kMostBrackets) return {};
+  // A value above an odd number of these is in a bracket.
+  std::vector<Real> edges;
+  for (const Bracket<Real>& bracket : brackets) {
+    edges.push_back(bracket.low);
+    edges.push_back(std::nextafter(bracket.high, std::numeric_limits<Real>::infinity()));
+  }
+  struct Part {
+    std::vector<Real> near;
+    std::array<std::array<std::size_t, 2 * kMostBrackets + 1>, 2> counts = {};  // two, so that rows do not wait
+  };
+  tbb::combinable<Part> parts;
+  tbb::parallel_for(
+      tbb::blocked_range<std::size_t>(0, values.size(), 1 << 16), [&](const tbb::blocked_range<std::size_t>& rows) {
+        Part& part = parts.local();
+        std::array<std::uint8_t, kBlock> place;
+        std::array<Real, kBlock> near;
+        for (std::size_t begin = rows.begin(); begin < rows.end(); begin += kBlock) {
+          const std::size_t size = std::min(kBlock, rows.end() - begin);
+          count_edges(values.data() + begin, size, edges.data(), edges.size(), place.data());
+          std::size_t num_near = 0;
+          for (std::size_t row = 0; row < size; ++row) {
+            ++part.counts[row % 2][place[row]];
+            near[num_near] = values[begin + row] + Real{0};
+            num_near += place[row] % 2;
+          }
+          part.near.insert(part.near.end(), near.begin(), near.begin() + static_cast<std::ptrdiff_t>(num_near));
+        }
+      });
+  std::vector<std::size_t> counts(edges.size() + 1, 0);
+  std::vector<Real> near;
+  parts.combine_each([&](const Part& part) {
+    for (std::size_t at = 0; at < counts.size(); ++at) counts[at] += part.counts[0][at] + part.counts[1][at];
+    near.insert(near.end(), part.near.begin(), part.near.end());
+  });
+
+  // The ranks among the values near them: without those between the brackets.
+  std::vector<std::size_t> near_ranks;
+  std::vector<std::size_t> left_out;  // per rank
+  std::size_t before = 0;             // values below the bracket
+  std::size_t between = 0;            // of them outside of brackets
+  for (std::size_t at = 0; at < brackets.size(); ++at) {
+    before += counts[2 * at];
+    between += counts[2 * at];
+    const std::size_t end_rank = at + 1 < brackets.size() ? brackets[at + 1].first_rank : ranks.size();
+    for (std::size_t rank = brackets[at].first_rank; rank < end_rank; ++rank) {
+      if (ranks[rank] < before || ranks[rank] >= before + counts[2 * at + 1]) return {};
+      near_ranks.push_back(ranks[rank] - between);
+      left_out.push_back(between);
+    }
+    before += counts[2 * at + 1];
+  }
+  std::vector<RankedValue<Real>> result = counted_at_ranks<Real>(near, near_ranks);
+  std::size_t bracket = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    while (bracket + 1 < brackets.size() && brackets[bracket + 1].first_rank <= rank) ++bracket;
+    RankedValue<Real>& ranked = result[rank];
+    ranked.run_begin += left_out[rank];
+    ranked.run_end += left_out[rank];
+    if (ranked.next && *ranked.next > brackets[bracket].high) ranked.next.reset();
+  }
+  return result;
+}
+
+/// The values at the given ranks (0-based, increasing, below values.size()) of the sorted values, without sorting them.
+template <typename Real>
+std::vector<RankedValue<Real>> values_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  if (values.size() < (std::size_t{1} << 17)) return sorted_at_ranks(values, ranks);
+  std::vector<RankedValue<Real>> result = collected_at_ranks(values, ranks);
+  return result.empty() ? counted_at_ranks(values, ranks) : result;
 }
 
 /// Smallest value above `limit`, if any.
