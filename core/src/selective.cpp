@@ -41,7 +41,7 @@ struct RowsInBatches {
   void scan(const Visit& visit) const {
     std::vector<double> wide;
     batches([&](const Samples& samples) {
-      const std::vector<std::uint8_t> level =
+      const UninitializedVector<std::uint8_t> level =
           samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
       samples.score.visit([&](auto score) {
         wide.assign(score.begin(), score.end());

@@ -19,6 +19,7 @@
 #include "detail/levels.h"
 #include "detail/order_statistics.h"
 #include "limen/grid.h"
+#include "limen/uninitialized_vector.h"
 
 namespace limen::detail {
 
@@ -76,10 +77,10 @@ struct Piece {
 };
 
 template <typename Real>
-std::vector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std::vector<double>& edges) {
+UninitializedVector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std::vector<double>& edges) {
   std::vector<Real> rounded;
   for (const double edge : edges) rounded.push_back(round_to<Real>(edge));
-  std::vector<std::uint8_t> level(uncertainty.size());
+  UninitializedVector<std::uint8_t> level(uncertainty.size());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, uncertainty.size(), 16 * kBlock), [&](const auto& range) {
     for (std::size_t begin = range.begin(); begin < range.end(); begin += kBlock) {
       count_edges(uncertainty.data() + begin, std::min(kBlock, range.end() - begin), rounded.data(), rounded.size(),
@@ -91,8 +92,8 @@ std::vector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std
 
 /// Calls `visit` with pieces of the rows, from several threads at once.
 template <typename Real, typename Visit>
-void scan_pieces(std::span<const Real> score, std::span<const std::uint8_t> label,
-                 const std::vector<std::uint8_t>& level, const Visit& visit) {
+void scan_pieces(std::span<const Real> score, std::span<const std::uint8_t> label, std::span<const std::uint8_t> level,
+                 const Visit& visit) {
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 64 * kBlock), [&](const auto& range) {
     const std::size_t begin = range.begin();
     visit(Piece<Real>{score.data() + begin, label.data() + begin, level.data() + begin, range.size()});
@@ -105,7 +106,7 @@ struct RowsInMemory {
   using Real = RealType;
   std::span<const Real> score;
   std::span<const std::uint8_t> label;
-  std::vector<std::uint8_t> level;
+  UninitializedVector<std::uint8_t> level;
 
   template <typename Visit>
   void scan(const Visit& visit) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "limen/samples.h"
+#include "limen/uninitialized_vector.h"
 
 namespace limen::table {
 
@@ -43,28 +44,11 @@ struct ReadOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress = nullptr;
 };
 
-/// Leaves new elements of a vector as they are, where std::allocator makes them zero: whoever resizes it fills it.
-template <typename Value>
-struct UninitializedAllocator : std::allocator<Value> {
-  template <typename Other>
-  struct rebind {
-    using other = UninitializedAllocator<Other>;
-  };
-  template <typename Other>
-  void construct(Other* place) noexcept {
-    ::new (static_cast<void*>(place)) Other;
-  }
-  template <typename Other, typename... Arguments>
-  void construct(Other* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) Other(std::forward<Arguments>(arguments)...);
-  }
-};
-
 /// A column of real numbers in single or double precision.
 class RealColumn {
  public:
   template <typename Real>
-  using Vector = std::vector<Real, UninitializedAllocator<Real>>;
+  using Vector = UninitializedVector<Real>;
 
   RealColumn() = default;
   RealColumn(const std::vector<double>& values)  // NOLINT(google-explicit-constructor)
@@ -92,7 +76,7 @@ class RealColumn {
 struct Predictions {
   RealColumn score = {};  ///< single precision when every file holds it so, double otherwise
   RealColumn uncertainty = {};
-  std::vector<std::uint8_t> label = {};
+  UninitializedVector<std::uint8_t> label = {};
   std::vector<double> weight = {};  ///< empty when the table has no such column
   std::size_t rows_dropped = 0;     ///< left out by drop_missing
 
