@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # demo and test do all their own set-up; the rest assume it was done once.
-.PHONY: demo test build bench lint fuzz format setup
+.PHONY: demo test build python bench lint fuzz format setup
 
 setup:
 	@scripts/setup
@@ -8,6 +8,9 @@ setup:
 build: setup
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $$(nproc) --target limen_cli
+
+python: setup
+	@scripts/python
 
 demo: build
 	@scripts/demo

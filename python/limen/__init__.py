@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Score and uncertainty in, a decision you can stand behind out."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from limen import _core
+from limen._boundary import Boundary, Evaluation, Holdout
+from limen._calibration import LevelIsotonic
+from limen._errors import InfeasibleError
+from limen._fit import fit_boundary
+from limen._studies import (
+    Comparison,
+    ExactPoint,
+    Frontier,
+    FrontierCurve,
+    MethodSummary,
+    SimulatedTable,
+    Simulation,
+    Trial,
+    compare,
+    frontier,
+    simulate,
+)
+
+if TYPE_CHECKING:
+    from limen import uncertainty
+    from limen._classifier import BoundaryClassifier
+    from limen._display import BoundaryDisplay, CalibrationLevelsDisplay, FrontierDisplay
+
+__version__: str = _core.__version__
+
+# Loaded when first asked for: these need scikit-learn or matplotlib, which the rest does not.
+_LAZY = {
+    "BoundaryClassifier": "limen._classifier",
+    "BoundaryDisplay": "limen._display",
+    "CalibrationLevelsDisplay": "limen._display",
+    "FrontierDisplay": "limen._display",
+    "uncertainty": None,
+}
+
+__all__ = [
+    "Boundary",
+    "Comparison",
+    "Evaluation",
+    "ExactPoint",
+    "Frontier",
+    "FrontierCurve",
+    "Holdout",
+    "InfeasibleError",
+    "LevelIsotonic",
+    "MethodSummary",
+    "SimulatedTable",
+    "Simulation",
+    "Trial",
+    "compare",
+    "fit_boundary",
+    "frontier",
+    "simulate",
+    *_LAZY,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'limen' has no attribute {name!r}")
+    module = _LAZY[name]
+    value = (
+        importlib.import_module(f"limen.{name}") if module is None else getattr(importlib.import_module(module), name)
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any, Dict, Optional, Tuple, Union
+
+import numpy as np
+
+from limen import _core, _inputs
+
+
+def _count(value: float) -> Union[int, float]:
+    """Whole counts as int; sums of weights as they are."""
+    return int(value) if value == int(value) and abs(value) < 9e15 else value
+
+
+@dataclasses.dataclass(frozen=True)
+class Holdout:
+    """What a fit saw and reached on its hold-out. With weights, all but ``rows`` are sums of weights."""
+
+    rows: int
+    weighted: bool
+    weight: float
+    positives: float
+    flagged: float
+    true_positives: float
+    precision: float
+    recall: float
+    objective_value: float
+    objective_bound: float
+    optimal: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Decisions counted against labels, sums of weights where rows have weights.
+
+    ``precision`` and its interval are nan where nothing is flagged, ``recall`` and its interval where nothing is
+    positive. Intervals are exact (Clopper-Pearson). ``levels`` holds the same for each uncertainty level.
+    """
+
+    rows: float
+    positives: float
+    flagged: float
+    true_positives: float
+    precision: float
+    precision_interval: Tuple[float, float]
+    recall: float
+    recall_interval: Tuple[float, float]
+    levels: Tuple["Evaluation", ...] = ()
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Plain numbers, with the levels as a list."""
+        result = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "levels"}
+        if self.levels:
+            result["levels"] = [level.to_dict() for level in self.levels]
+        return result
+
+    def to_pandas(self):
+        """A DataFrame with a row for all rows together and one for each level."""
+        import pandas
+
+        parts = {"all": self, **{f"level {at}": level for at, level in enumerate(self.levels)}}
+        records = []
+        for part in parts.values():
+            record = part.to_dict()
+            record.pop("levels", None)
+            for name in ("precision", "recall"):
+                record[f"{name}_low"], record[f"{name}_high"] = record.pop(f"{name}_interval")
+            records.append(record)
+        return pandas.DataFrame(records, index=list(parts))
+
+
+def _evaluation(found: Dict[str, Any]) -> Evaluation:
+    levels = tuple(_evaluation(level) for level in found.pop("levels", ()))
+    for name in ("rows", "positives", "flagged", "true_positives"):
+        found[name] = _count(found[name])
+    return Evaluation(**found, levels=levels)
+
+
+class Boundary:
+    """A fitted decision boundary: one score threshold for each uncertainty level.
+
+    A row's level is the number of ``uncertainty_edges`` at or below its uncertainty. The row is positive if its score
+    is at or above the level's threshold. Boundaries are immutable; :func:`limen.fit_boundary` makes them, and
+    :meth:`from_json` and :meth:`load` read them.
+
+    Examples
+    --------
+    >>> import limen
+    >>> score = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6]
+    >>> uncertainty = [0.1, 0.8, 0.1, 0.9, 0.2, 0.7, 0.2, 0.8]
+    >>> boundary = limen.fit_boundary([1, 1, 1, 0, 1, 0, 0, 0], score, uncertainty, min_precision=0.9, levels=2)
+    >>> boundary.score_thresholds
+    array([0.7, 0.9])
+    >>> boundary.decide([0.75, 0.75], [0.1, 0.9])
+    array([ True, False])
+    >>> limen.Boundary.from_json(boundary.to_json()) == boundary
+    True
+    """
+
+    __slots__ = ("_core",)
+    _core: _core.Boundary
+
+    def __init__(self) -> None:
+        raise TypeError("a Boundary is made by limen.fit_boundary, Boundary.from_json or Boundary.load")
+
+    @classmethod
+    def _of(cls, core: _core.Boundary) -> "Boundary":
+        boundary = object.__new__(cls)
+        object.__setattr__(boundary, "_core", core)
+        return boundary
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Boundary cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Boundary cannot be changed: {name}")
+
+    # The rule.
+
+    @property
+    def uncertainty_edges(self) -> np.ndarray:
+        """Increasing uncertainties at which the next level begins; one fewer than there are levels."""
+        return self._core.uncertainty_edges
+
+    @property
+    def score_thresholds(self) -> np.ndarray:
+        """The lowest positive score of each level; nan: no row of the level is positive.
+
+        ``score >= score_thresholds[level]`` is the decision, as no number is at or above nan.
+        """
+        return self._core.score_thresholds
+
+    @property
+    def levels(self) -> int:
+        """Number of uncertainty levels; fewer than asked for where uncertainty has too many equal values."""
+        return len(self._core.uncertainty_edges) + 1
+
+    def decide(self, score: Any, uncertainty: Any) -> np.ndarray:
+        """Whether each row is positive.
+
+        Parameters
+        ----------
+        score, uncertainty : array-like of shape (n,)
+            Finite numbers. float32 and float64 are read as they are.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
+        return self._decide(score, uncertainty, None)
+
+    def level(self, uncertainty: Any) -> np.ndarray:
+        """The uncertainty level of each row, from 0 (most certain)."""
+        uncertainty = _inputs.real_array(uncertainty, "uncertainty")
+        level = np.empty(uncertainty.shape, np.int32)
+        self._decide(np.zeros(uncertainty.shape, np.float32), uncertainty, level)
+        return level
+
+    def _decide(self, score: Any, uncertainty: Any, level: Optional[np.ndarray]) -> np.ndarray:
+        score = _inputs.real_array(score, "score")
+        uncertainty = _inputs.real_array(uncertainty, "uncertainty")
+        decision = np.empty(score.shape, np.bool_)
+        self._core.decide(score, uncertainty, decision.view(np.uint8), level)
+        return decision
+
+    def evaluate(
+        self, y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, confidence_level: float = 0.95
+    ) -> Evaluation:
+        """Precision and recall on labelled rows, with exact intervals, in all and for each level.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels, 0 and 1 or bool.
+        score, uncertainty : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        confidence_level : float
+            Of the two-sided intervals.
+
+        Returns
+        -------
+        Evaluation
+        """
+        rows = _inputs.table(y, score, uncertainty, sample_weight)
+        return _evaluation(self._core.evaluate(rows, confidence_level))
+
+    # Where it came from and what it reached.
+
+    @property
+    def method(self) -> str:
+        """The solver, such as ``"exact"``."""
+        return self._core.method
+
+    @property
+    def objective(self) -> str:
+        """The goal in words, such as ``"most recall with precision >= 0.9"``."""
+        return self._core.objective
+
+    @property
+    def binning(self) -> str:
+        """``"equi-weight"`` or ``"equi-span"``."""
+        return self._core.binning
+
+    @property
+    def bins(self) -> Union[int, str]:
+        """Score bins of each level at most; ``"all"``: every distinct score."""
+        return "all" if self._core.bins is None else self._core.bins
+
+    @property
+    def holdout(self) -> Holdout:
+        """What the fit saw and reached on its hold-out."""
+        summary = self._core.holdout
+        found = {field.name: getattr(summary, field.name) for field in dataclasses.fields(Holdout)}
+        for name in ("weight", "positives", "flagged", "true_positives"):
+            found[name] = _count(found[name])
+        return Holdout(**found)
+
+    @property
+    def precision(self) -> float:
+        """On the hold-out; 0 where nothing is flagged."""
+        return self._core.holdout.precision
+
+    @property
+    def recall(self) -> float:
+        """On the hold-out."""
+        return self._core.holdout.recall
+
+    @property
+    def gap(self) -> float:
+        """How much better the best boundary on the same levels and bins can be at most; 0 where proved optimal.
+
+        In what the goal optimises: true positives, precision, cost or F-beta.
+        """
+        return abs(self._core.holdout.objective_bound - self._core.holdout.objective_value)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proved that no boundary on the same levels and bins is better."""
+        return self._core.holdout.optimal
+
+    @property
+    def score_column(self) -> str:
+        """Name of the score column, for tables."""
+        return self._core.score_column
+
+    @property
+    def uncertainty_column(self) -> str:
+        """Name of the uncertainty column, for tables."""
+        return self._core.uncertainty_column
+
+    # To and from files.
+
+    def to_json(self) -> str:
+        """The boundary as the text of a boundary file, as ``limen fit`` writes it. Numbers read back exactly."""
+        return self._core.to_json()
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The members of the boundary file."""
+        return json.loads(self.to_json())
+
+    @classmethod
+    def from_json(cls, text: Union[str, bytes]) -> "Boundary":
+        """Reads what :meth:`to_json` writes. ValueError says what is wrong with the text."""
+        if isinstance(text, (bytes, bytearray)):
+            text = bytes(text).decode("utf-8", "replace")
+        return cls._of(_core.Boundary.from_json(text))
+
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the boundary file."""
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(self.to_json())
+
+    @classmethod
+    def load(cls, path: Union[str, os.PathLike]) -> "Boundary":
+        """Reads a boundary file, of this package or of the program."""
+        with open(path, "rb") as file:
+            text = file.read()
+        try:
+            return cls.from_json(text)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {str(error).removeprefix('boundary: ')}") from None
+
+    def __reduce__(self):
+        return type(self).from_json, (self.to_json(),)
+
+    def __eq__(self, other: object) -> bool:
+        return self._core == other._core if isinstance(other, Boundary) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        holdout = self.holdout
+        weighted = " (by weight)" if holdout.weighted else ""
+        proof = "proved optimal" if holdout.optimal else f"gap {self.gap:.6g}"
+        plural = "" if self.levels == 1 else "s"
+        bins = "every distinct score" if self.bins == "all" else f"at most {self.bins} score bins"
+        return (
+            f"<limen.Boundary: {self.objective}; {self.method}, {self.levels} level{plural}, {bins}; "
+            f"hold-out of {holdout.rows} rows{weighted}: precision {holdout.precision:.4f}, "
+            f"recall {holdout.recall:.4f}, {proof}>"
+        )

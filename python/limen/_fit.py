@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Optional, Tuple, Union
+
+from limen import _core, _inputs
+from limen._boundary import Boundary
+from limen._errors import InfeasibleError
+
+Number = Union[float, Decimal, Fraction, str]
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def fit_boundary(
+    y: Any,
+    score: Any,
+    uncertainty: Any,
+    *,
+    min_precision: Optional[Number] = None,
+    min_recall: Optional[Number] = None,
+    max_false_positive_rate: Optional[Number] = None,
+    max_flag_rate: Optional[Number] = None,
+    cost: Optional[Tuple[Number, Number]] = None,
+    f_beta: Optional[Number] = None,
+    levels: int = 3,
+    bins: Union[int, str, None] = None,
+    binning: str = "equi-weight",
+    method: str = "exact",
+    sample_weight: Any = None,
+    num_threads: Optional[int] = None,
+) -> Boundary:
+    """Find the best boundary on a labelled hold-out: one score threshold for each uncertainty level.
+
+    Exactly one goal must be given. Its numbers are exact: ``0.9`` means 9/10, whatever its binary neighbour; a
+    ``Fraction``, a ``Decimal`` or a text such as ``"0.9"`` is taken as it is.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels, 0 and 1 or bool.
+    score : array-like of shape (n,)
+        Higher means more likely positive. Need not be a probability.
+    uncertainty : array-like of shape (n,)
+        Higher means less certain.
+    min_precision : number, optional
+        Goal: most recall with at least this precision.
+    min_recall : number, optional
+        Goal: most precision with at least this recall.
+    max_false_positive_rate : number, optional
+        Goal: most recall with at most this false-positive rate.
+    max_flag_rate : number, optional
+        Goal: most recall with at most this fraction of rows flagged.
+    cost : (number, number), optional
+        Goal: least cost, of a false positive and of a false negative.
+    f_beta : number, optional
+        Goal: highest F-beta for this beta.
+    levels : int
+        Uncertainty levels, 1 to 1000. Fewer are used, with a warning, where uncertainty has too many equal values.
+    bins : int, "all" or None
+        Score bins of each level; ``"all"``: every distinct score. None: all for the methods ``exact`` and ``st``,
+        which need no bins, and 500 for the others.
+    binning : {"equi-weight", "equi-span"}
+        Quantiles, or equal intervals.
+    method : {"exact", "st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"}
+        The solver; ``st`` is the best single threshold.
+    sample_weight : array-like of shape (n,), optional
+        Weights from 0 on.
+    num_threads : int, optional
+        None or 0: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    Boundary
+
+    Raises
+    ------
+    InfeasibleError
+        No boundary meets the goal; ``best_attainable`` says what can be met.
+    ValueError
+        Bad input: the message names the argument, the row and the value.
+
+    Examples
+    --------
+    >>> import limen
+    >>> y = [1, 1, 1, 0, 1, 0, 0, 0]
+    >>> score = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6]
+    >>> uncertainty = [0.1, 0.8, 0.1, 0.9, 0.2, 0.7, 0.2, 0.8]
+    >>> boundary = limen.fit_boundary(y, score, uncertainty, min_precision=0.9, levels=2)
+    >>> boundary.precision, boundary.recall, boundary.optimal
+    (1.0, 1.0, True)
+    >>> limen.fit_boundary(y, score, uncertainty, min_precision=0.9, method="st").recall
+    0.5
+    """
+    goal, goal_numbers = _inputs.goal(
+        min_precision=min_precision,
+        min_recall=min_recall,
+        max_false_positive_rate=max_false_positive_rate,
+        max_flag_rate=max_flag_rate,
+        cost=cost,
+        f_beta=f_beta,
+    )
+    levels = _inputs.whole_number(levels, "levels")
+    found, best_attainable, levels_used, bins_used = _core.fit_boundary(
+        _inputs.table(y, score, uncertainty, sample_weight),
+        goal,
+        goal_numbers,
+        method,
+        levels,
+        _inputs.bins_of(bins),
+        binning,
+        _inputs.threads(num_threads),
+    )
+    if found is None:
+        best = best_attainable or 0.0
+        binned = "every distinct score" if bins_used is None else _plural(bins_used, "score bin")
+        hint = ""
+        if bins_used is not None or method != "exact":
+            hint = ' (method="exact", bins="all" may reach more)'
+        raise InfeasibleError(
+            f"infeasible: {_core.describe_objective(goal, goal_numbers)} cannot be met by {method} on "
+            f"{_plural(levels_used, 'level')} and {binned}; the best attainable precision is {best:.6g}{hint}",
+            best,
+        )
+    if levels_used < levels and method != "st":
+        warnings.warn(
+            f"uncertainty has too many equal values for {levels} levels; {levels_used} used", UserWarning, stacklevel=2
+        )
+    return Boundary._of(found)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""What callers give, as the arrays that the compiled half takes: one-dimensional, without gaps, of a type it knows."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from limen import _core
+
+Table = Tuple[np.ndarray, np.ndarray, np.ndarray, Optional[np.ndarray]]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    """A numpy array of any type: without a copy where the container allows it."""
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(values))
+        if masked.size:
+            raise ValueError(f"{name}[{masked[0]}] is masked, must be a number")
+        return values.data
+    if not isinstance(values, np.ndarray):
+        numpy_dtype = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
+        if isinstance(numpy_dtype, np.dtype) and hasattr(values, "isna"):  # a nullable column of pandas
+            missing = np.flatnonzero(np.asarray(values.isna()))
+            if missing.size:
+                raise ValueError(f"{name}[{missing[0]}] is missing, must be a number")
+            return values.to_numpy(dtype=numpy_dtype)
+        if type(values).__module__.partition(".")[0] == "pyarrow":
+            chunked = hasattr(values, "chunks")
+            values = values.to_numpy() if chunked else values.to_numpy(zero_copy_only=False)
+        elif hasattr(values, "to_numpy"):
+            values = values.to_numpy()
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name}: {error}") from None
+    return array
+
+
+def _numbers(values: Any, name: str, needed: str) -> np.ndarray:
+    """A one-dimensional array of real numbers, in the byte order of the machine."""
+    array = _as_array(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, must be one-dimensional")
+    if array.dtype.kind in "OUST":
+        for row, value in enumerate(array):
+            if _is_missing(value):
+                raise ValueError(f"{name}[{row}] is missing, must be {needed}")
+            if isinstance(value, (str, bytes)) or not isinstance(value, (numbers.Real, Decimal, np.bool_)):
+                raise ValueError(f"{name}[{row}] is {_shown(value)}, must be {needed}")
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has type {array.dtype}, must be numbers")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def real_array(values: Any, name: str) -> np.ndarray:
+    """float32 and float64 as they are, other numbers as float64."""
+    array = _numbers(values, name, "a number")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)
+
+
+def double_array(values: Any, name: str) -> np.ndarray:
+    return np.ascontiguousarray(_numbers(values, name, "a number"), dtype=np.float64)
+
+
+def label_array(values: Any, name: str = "y") -> np.ndarray:
+    """Labels 0 and 1 of any numeric type as bytes; bool and uint8 without a copy."""
+    array = _numbers(values, name, "0 or 1")
+    if array.dtype == np.bool_:
+        return np.ascontiguousarray(array).view(np.uint8)
+    array = np.ascontiguousarray(
+        array if array.dtype.itemsize <= 8 and array.dtype != np.float16 else array.astype(float)
+    )
+    if array.dtype == np.uint8:
+        return array
+    label = np.empty(array.shape, np.uint8)
+    row = _core.copy_labels(array, label)
+    if row >= 0:
+        raise ValueError(f"{name}[{row}] is {_shown(array[row])}, must be 0 or 1")
+    return label
+
+
+def table(y: Any, score: Any, uncertainty: Any, sample_weight: Any = None) -> Table:
+    weight = None if sample_weight is None else double_array(sample_weight, "sample_weight")
+    return label_array(y), real_array(score, "score"), real_array(uncertainty, "uncertainty"), weight
+
+
+def whole_number(value: Any, name: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {_shown(value)}, must be a whole number") from None
+    if abs(number) >= 2**31:
+        raise ValueError(f"{name} is {number}, which is too large")
+    return number
+
+
+def threads(num_threads: Any) -> int:
+    return 0 if num_threads is None else whole_number(num_threads, "num_threads")
+
+
+def bins_of(bins: Any) -> Any:
+    return bins if bins is None or isinstance(bins, str) else whole_number(bins, "bins")
+
+
+def fraction(value: Any, name: str) -> Tuple[int, int]:
+    """The exact fraction that a number is written as: 0.9 is 9/10, as at a shell."""
+    if isinstance(value, numbers.Rational) and not isinstance(value, (bool, np.bool_)):
+        numerator, denominator = int(value.numerator), int(value.denominator)
+        if not 0 <= numerator < 10**18 or denominator > 10**18:
+            raise ValueError(f"{name} is {_shown(value)}, must be a number >= 0 of at most 18 digits")
+        return numerator, denominator
+    if isinstance(value, np.floating):
+        value = np.format_float_positional(value, unique=True, trim="-") if np.isfinite(value) else float(value)
+    elif not isinstance(value, (float, Decimal, str)):
+        raise TypeError(f"{name} is {_shown(value)}, must be a number")
+    try:
+        return _core.parse_rational(str(value))
+    except ValueError as error:
+        needed = str(error).partition(" is not ")[2]
+        raise ValueError(f"{name} is {value}, must be {needed}") from None
+
+
+def bound(value: Any, name: str) -> Tuple[int, int]:
+    numerator, denominator = fraction(value, name)
+    if numerator > denominator:
+        raise ValueError(f"{name} is {value}, must be between 0 and 1")
+    return numerator, denominator
+
+
+def bounds(values: Any, name: str) -> list:
+    if isinstance(values, (numbers.Real, Decimal, Fraction, str)):
+        values = [values]
+    return [bound(value, name) for value in values]
+
+
+def goal(**given: Any) -> Tuple[str, Sequence[Tuple[int, int]]]:
+    """The one goal that was given, with its numbers."""
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        listed = ", ".join(given)
+        raise ValueError(f"{'no goal' if not names else ' and '.join(names)} given: give exactly one of {listed}")
+    name = names[0]
+    value = given[name]
+    if name == "cost":
+        try:
+            false_positive, false_negative = value
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"cost is {_shown(value)}, must be (cost of a false positive, cost of a false negative)"
+            ) from None
+        return name, [fraction(false_positive, "cost[0]"), fraction(false_negative, "cost[1]")]
+    return name, [fraction(value, name) if name == "f_beta" else bound(value, name)]
+
+
+def key_column(values: Any, name: str) -> Any:
+    """A key column for ``_core.Evidence``: numbers as float64 (nan: missing), else distinct texts and a code for each row.
+
+    Texts stay texts; bool and numbers are numbers. None, nan and the missing values of pandas, polars and Arrow are
+    missing.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), None, values.astype(object))
+    numpy_dtype = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
+    if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind in "fiub" and hasattr(values, "isna"):
+        array = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    elif type(values).__module__.partition(".")[0] == "pandas" and hasattr(values, "to_numpy"):
+        array = values.to_numpy()
+    else:
+        array = _as_array(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, must be one-dimensional")
+    if array.dtype.kind in "fiub":
+        return np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype.kind not in "OUST":
+        raise ValueError(f"{name} has type {array.dtype}, must be numbers or texts")
+    items = [None if _is_missing(value) else value for value in array.tolist()]
+    present = [value for value in items if value is not None and value == value]
+    if present and not any(isinstance(value, str) for value in present):
+        if all(isinstance(value, (numbers.Real, Decimal)) for value in present):
+            return np.array([np.nan if value is None else float(value) for value in items])
+    texts = _core.number_texts(items)
+    if isinstance(texts, int):
+        raise ValueError(f"{name}[{texts}] is {_shown(items[texts])}, must be a text like those before it or missing")
+    return texts

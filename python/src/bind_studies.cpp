@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+
+#include "bind.h"
+#include "limen/calibration.h"
+#include "limen/chain.h"
+#include "limen/compare.h"
+#include "limen/error.h"
+#include "limen/frontier.h"
+#include "limen/simulate.h"
+
+namespace limen::python {
+namespace {
+
+const char* status_text(SolveStatus status) {
+  return status == SolveStatus::kOptimal ? "optimal" : status == SolveStatus::kFeasible ? "feasible" : "infeasible";
+}
+
+/// The members of the program's JSON.
+nb::dict dict_of(const Trial& trial) {
+  nb::dict result;
+  result["status"] = status_text(trial.solution->status);
+  result["gap"] = trial.solution->gap;
+  result["holdout_flagged"] = trial.holdout.flagged;
+  result["holdout_true_positives"] = trial.holdout.true_positives;
+  result["holdout_precision"] = trial.holdout.precision();
+  result["holdout_recall"] = trial.holdout.recall();
+  result["test_flagged"] = trial.test.flagged;
+  result["test_true_positives"] = trial.test.true_positives;
+  result["test_precision"] = trial.test.precision();
+  result["test_recall"] = trial.test.recall();
+  result["matched_recall"] = trial.matched_recall;
+  return result;
+}
+
+nb::dict dict_of(const MethodSummary& summary) {
+  nb::dict result;
+  result["method"] = std::string(to_string(summary.method));
+  result["bound"] = summary.bound.to_double();
+  result["holdout_precision"] = summary.mean_holdout_precision;
+  result["holdout_recall"] = summary.mean_holdout_recall;
+  result["test_precision"] = summary.mean_test_precision;
+  result["test_recall"] = summary.mean_test_recall;
+  result["test_recall_sd"] = summary.sd_test_recall;
+  result["matched_recall"] = summary.mean_matched_recall;
+  result["matched_recall_sd"] = summary.sd_matched_recall;
+  result["p_value_recall"] = summary.p_value_recall;
+  result["p_value_matched"] = summary.p_value_matched;
+  nb::list trials;
+  for (const Trial& trial : summary.trials) trials.append(dict_of(trial));
+  result["trials"] = trials;
+  return result;
+}
+
+nb::list compare(const std::vector<std::pair<Table, Table>>& tables, const std::vector<Fraction>& bounds,
+                 const std::optional<std::vector<std::string>>& methods, int levels, const Bins& bins,
+                 const std::string& binning, int num_threads) {
+  CompareOptions options;
+  if (methods) {
+    options.methods.clear();
+    for (const std::string& name : *methods) options.methods.push_back(parse_method(name));
+  }
+  for (const Fraction& bound : bounds) options.precision_bounds.push_back(rational_of(bound));
+  options.fit = fit_options("exact", levels, bins, binning, num_threads);
+  std::vector<SamplePair> pairs;
+  for (const auto& [holdout, test] : tables) pairs.push_back({samples_of(holdout), samples_of(test)});
+  const bool weighted = std::ranges::any_of(
+      pairs, [](const SamplePair& pair) { return !pair.holdout.weight.empty() || !pair.test.weight.empty(); });
+  if (weighted && !methods) std::erase(options.methods, Method::kVwDpmt);  // takes no weights
+  const auto summaries = without_gil([&] { return compare_methods(pairs, options); });
+  nb::list result;
+  for (const MethodSummary& summary : summaries) result.append(dict_of(summary));
+  return result;
+}
+
+/// The points of a frontier, column by column.
+nb::dict dict_of(const std::vector<FrontierPoint>& frontier, double unit) {
+  std::vector<double> flagged, true_positives, precision, recall;
+  for (const FrontierPoint& point : frontier) {
+    flagged.push_back(static_cast<double>(point.flagged.rows) * unit);
+    true_positives.push_back(static_cast<double>(point.flagged.positives) * unit);
+    precision.push_back(point.precision);
+    recall.push_back(point.recall);
+  }
+  nb::dict result;
+  result["flagged"] = new_array(std::move(flagged));
+  result["true_positives"] = new_array(std::move(true_positives));
+  result["precision"] = new_array(std::move(precision));
+  result["recall"] = new_array(std::move(recall));
+  return result;
+}
+
+struct Frontiers {
+  double unit = 1;
+  double st_unit = 1;
+  std::vector<FrontierPoint> hull;
+  std::vector<FrontierPoint> st;
+  std::vector<std::optional<FrontierPoint>> exact;  // unset: infeasible
+};
+
+Frontiers trace(const Samples& samples, const FitOptions& options, const std::vector<Rational>& bounds) {
+  if (samples.size() == 0) throw InvalidInput("frontier: there are no rows");
+  validate(samples);
+  const Objective any_precision = max_recall_at_precision({1, 2});
+  const Grid grid = make_holdout_grid(samples, any_precision, options);
+  FitOptions st_options;
+  st_options.method = Method::kSt;
+  const Grid st_grid = make_holdout_grid(samples, any_precision, st_options);
+  const Counts total = total_counts(grid);
+  if (total.positives == 0 || total.positives == total.rows) {
+    throw InvalidInput("frontier: only one class; both are needed");
+  }
+  Frontiers result;
+  result.unit = grid.unit;
+  result.st_unit = st_grid.unit;
+  result.hull = pareto_frontier(hull_chain(grid), total);
+  result.st = pareto_frontier(score_chain(st_grid), total);
+  for (const Solution& solution : exact_points(grid, bounds)) {
+    if (solution.status == SolveStatus::kInfeasible) {
+      result.exact.emplace_back();
+      continue;
+    }
+    const auto rows = static_cast<double>(solution.flagged.rows);
+    const auto positives = static_cast<double>(solution.flagged.positives);
+    result.exact.emplace_back(FrontierPoint{solution.flagged, rows > 0 ? positives / rows : 0,
+                                            positives / static_cast<double>(total.positives)});
+  }
+  return result;
+}
+
+nb::dict frontier(const Table& table, const std::vector<Fraction>& bounds, int levels, const Bins& bins,
+                  const std::string& binning, int num_threads) {
+  FitOptions options = fit_options("exact", levels, bins, binning, num_threads);
+  if (!options.bins) options.bins = BinCount::all();
+  std::vector<Rational> exact_bounds;
+  for (const Fraction& bound : bounds) exact_bounds.push_back(rational_of(bound));
+  for (const Rational& bound : exact_bounds) validate(max_recall_at_precision(bound));
+  const Samples samples = samples_of(table);
+  const Frontiers found = without_gil([&] {
+    tbb::task_arena arena(num_threads == 0 ? tbb::task_arena::automatic
+                                           : std::min(num_threads, tbb::info::default_concurrency()));
+    return arena.execute([&] { return trace(samples, options, exact_bounds); });
+  });
+  nb::dict result;
+  result["hull"] = dict_of(found.hull, found.unit);
+  result["st"] = dict_of(found.st, found.st_unit);
+  nb::list exact;
+  for (std::size_t at = 0; at < found.exact.size(); ++at) {
+    nb::dict point;
+    point["bound"] = exact_bounds[at].to_double();
+    point["feasible"] = found.exact[at].has_value();
+    const FrontierPoint reached = found.exact[at].value_or(FrontierPoint{});
+    point["flagged"] = static_cast<double>(reached.flagged.rows) * found.unit;
+    point["true_positives"] = static_cast<double>(reached.flagged.positives) * found.unit;
+    point["precision"] = reached.precision;
+    point["recall"] = reached.recall;
+    exact.append(point);
+  }
+  result["exact"] = exact;
+  return result;
+}
+
+/// The columns of the program's CSV files.
+nb::dict dict_of(const Simulation& simulation, const SimulatedRows& rows) {
+  std::vector<double> score, uncertainty, true_positivity;
+  for (const std::int32_t at : rows.region) {
+    const Region& region = simulation.regions[static_cast<std::size_t>(at)];
+    score.push_back(region.score);
+    uncertainty.push_back(region.uncertainty);
+    true_positivity.push_back(region.true_positivity);
+  }
+  nb::dict result;
+  result["score"] = new_array(std::move(score));
+  result["uncertainty"] = new_array(std::move(uncertainty));
+  result["y"] = new_array(rows.label);
+  result["region"] = new_array(rows.region);
+  result["true_positivity"] = new_array(std::move(true_positivity));
+  return result;
+}
+
+nb::dict simulate_tables(std::pair<double, double> prior, std::pair<double, double> model_prior, double tau,
+                         std::int64_t regions, double evidence_scale, double evidence_tail, std::int64_t evidence_limit,
+                         std::int64_t holdout_rows, std::int64_t test_rows, std::uint64_t seed) {
+  SimulationOptions options;
+  options.prior_positive = prior.first;
+  options.prior_negative = prior.second;
+  options.model_prior_positive = model_prior.first;
+  options.model_prior_negative = model_prior.second;
+  options.tau = tau;
+  options.regions = regions;
+  options.evidence_scale = evidence_scale;
+  options.evidence_tail = evidence_tail;
+  options.evidence_limit = evidence_limit;
+  options.holdout_rows = holdout_rows;
+  options.test_rows = test_rows;
+  options.seed = seed;
+  const Simulation simulation = without_gil([&] { return simulate(options); });
+  nb::dict result;
+  result["holdout"] = dict_of(simulation, simulation.holdout);
+  result["test"] = dict_of(simulation, simulation.test);
+  return result;
+}
+
+/// uncertainty_edges, then score and probability of the steps of each level.
+nb::tuple fit_calibration(const Table& table, int levels, const std::string& binning) {
+  const Binning kind = parse_binning(binning);
+  const Samples samples = samples_of(table);
+  LevelCalibration calibration = without_gil([&] { return fit_level_calibration(samples, levels, kind); });
+  nb::list steps;
+  for (LevelCalibration::Level& level : calibration.levels) {
+    steps.append(nb::make_tuple(new_array(std::move(level.score)), new_array(std::move(level.probability))));
+  }
+  return nb::make_tuple(new_array(std::move(calibration.uncertainty_edges)), steps);
+}
+
+NewArray calibrate(const DoubleArray& edges, const std::vector<std::pair<DoubleArray, DoubleArray>>& levels,
+                   const RealArray& score, const RealArray& uncertainty) {
+  const auto copied = [](const DoubleArray& values) {
+    return std::vector<double>(values.data(), values.data() + values.size());
+  };
+  LevelCalibration calibration;
+  calibration.uncertainty_edges = copied(edges);
+  for (const auto& [from, probability] : levels) calibration.levels.push_back({copied(from), copied(probability)});
+  const RealSpan scores = real_span(score);
+  const RealSpan uncertainties = real_span(uncertainty);
+  return new_array(without_gil([&] { return calibrated_probability(calibration, scores, uncertainties); }));
+}
+
+}  // namespace
+
+void bind_studies(nb::module_& module) {
+  module.def("compare", &compare, nb::arg("pairs").noconvert(), nb::arg("bounds"), nb::arg("methods").none(),
+             nb::arg("levels"), nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+  module.def("frontier", &frontier, nb::arg("table").noconvert(), nb::arg("bounds"), nb::arg("levels"),
+             nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+  module.def("simulate", &simulate_tables, nb::arg("prior"), nb::arg("model_prior"), nb::arg("tau"), nb::arg("regions"),
+             nb::arg("evidence_scale"), nb::arg("evidence_tail"), nb::arg("evidence_limit"), nb::arg("holdout_rows"),
+             nb::arg("test_rows"), nb::arg("seed"));
+  module.def("fit_level_calibration", &fit_calibration, nb::arg("table").noconvert(), nb::arg("levels"),
+             nb::arg("binning"));
+  module.def("calibrated_probability", &calibrate, nb::arg("edges").noconvert(), nb::arg("levels").noconvert(),
+             nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert());
+}
+
+}  // namespace limen::python

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "bind.h"
+#include "limen/error.h"
+#include "limen/version.h"
+
+namespace limen::python {
+namespace {
+
+/// Messages about samples in the words of the Python face: "samples: label[3] is 2" -> "y[3] is 2".
+std::string in_python_words(std::string message) {
+  constexpr std::string_view kPrefix = "samples: ";
+  if (message.compare(0, kPrefix.size(), kPrefix) != 0) return message;
+  message.erase(0, kPrefix.size());
+  for (const auto& [name, word] : {std::pair<std::string, std::string>{"label", "y"}, {"weight", "sample_weight"}}) {
+    const std::size_t at = message.find(name);
+    if (at != std::string::npos) message.replace(at, name.size(), word);
+  }
+  return message;
+}
+
+}  // namespace
+
+RealSpan real_span(const RealArray& array) {
+  if (array.dtype() == nb::dtype<float>()) return std::span(static_cast<const float*>(array.data()), array.size());
+  if (array.dtype() == nb::dtype<double>()) return std::span(static_cast<const double*>(array.data()), array.size());
+  throw nb::type_error("an array is neither float32 nor float64");
+}
+
+Samples samples_of(const Table& table) {
+  const auto& [label, score, uncertainty, weight] = table;
+  Samples samples = {real_span(score), real_span(uncertainty), {label.data(), label.size()}, {}};
+  if (weight) {
+    if (weight->size() != label.size()) {
+      throw InvalidInput("samples: weight has " + std::to_string(weight->size()) + " rows, label has " +
+                         std::to_string(label.size()));
+    }
+    samples.weight = {weight->data(), weight->size()};
+  }
+  return samples;
+}
+
+Rational rational_of(const Fraction& fraction) { return {fraction.first, fraction.second}; }
+
+FitOptions fit_options(const std::string& method, int levels, const Bins& bins, const std::string& binning,
+                       int num_threads) {
+  FitOptions options;
+  options.method = parse_method(method);
+  options.levels = levels;
+  if (bins) {
+    if (const auto* count = std::get_if<std::int64_t>(&*bins)) {
+      options.bins = BinCount::of(*count);
+    } else if (std::get<std::string>(*bins) == "all") {
+      options.bins = BinCount::all();
+    } else {
+      throw InvalidInput("fit_boundary: bins is \"" + std::get<std::string>(*bins) + "\", must be a number or \"all\"");
+    }
+  }
+  options.binning = parse_binning(binning);
+  options.num_threads = num_threads;
+  validate(options);
+  return options;
+}
+
+}  // namespace limen::python
+
+NB_MODULE(_core, module) {
+  module.doc() = "The compiled half of limen; its interface is private.";
+  module.attr("__version__") = limen::kLimenVersion;
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const limen::InvalidInput& refused) {
+      PyErr_SetString(PyExc_ValueError, limen::python::in_python_words(refused.what()).c_str());
+    }
+  });
+  limen::python::bind_boundary(module);
+  limen::python::bind_studies(module);
+  limen::python::bind_uncertainty(module);
+}
