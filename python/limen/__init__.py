@@ -26,9 +26,11 @@ from limen._studies import (
 )
 
 if TYPE_CHECKING:
-    from limen import uncertainty
-    from limen._classifier import BoundaryClassifier
-    from limen._display import BoundaryDisplay, CalibrationLevelsDisplay, FrontierDisplay
+    from limen import uncertainty as uncertainty
+    from limen._classifier import BoundaryClassifier as BoundaryClassifier
+    from limen._display import BoundaryDisplay as BoundaryDisplay
+    from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
+    from limen._display import FrontierDisplay as FrontierDisplay
 
 __version__: str = _core.__version__
 

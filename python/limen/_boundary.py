@@ -4,14 +4,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any
 
 import numpy as np
 
 from limen import _core, _inputs
 
 
-def _count(value: float) -> Union[int, float]:
+def _count(value: float) -> int | float:
     """Whole counts as int; sums of weights as they are."""
     return int(value) if value == int(value) and abs(value) < 9e15 else value
 
@@ -46,12 +46,12 @@ class Evaluation:
     flagged: float
     true_positives: float
     precision: float
-    precision_interval: Tuple[float, float]
+    precision_interval: tuple[float, float]
     recall: float
-    recall_interval: Tuple[float, float]
-    levels: Tuple["Evaluation", ...] = ()
+    recall_interval: tuple[float, float]
+    levels: tuple[Evaluation, ...] = ()
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain numbers, with the levels as a list."""
         result = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "levels"}
         if self.levels:
@@ -73,7 +73,7 @@ class Evaluation:
         return pandas.DataFrame(records, index=list(parts))
 
 
-def _evaluation(found: Dict[str, Any]) -> Evaluation:
+def _evaluation(found: dict[str, Any]) -> Evaluation:
     levels = tuple(_evaluation(level) for level in found.pop("levels", ()))
     for name in ("rows", "positives", "flagged", "true_positives"):
         found[name] = _count(found[name])
@@ -108,7 +108,7 @@ class Boundary:
         raise TypeError("a Boundary is made by limen.fit_boundary, Boundary.from_json or Boundary.load")
 
     @classmethod
-    def _of(cls, core: _core.Boundary) -> "Boundary":
+    def _of(cls, core: _core.Boundary) -> Boundary:
         boundary = object.__new__(cls)
         object.__setattr__(boundary, "_core", core)
         return boundary
@@ -160,7 +160,7 @@ class Boundary:
         self._decide(np.zeros(uncertainty.shape, np.float32), uncertainty, level)
         return level
 
-    def _decide(self, score: Any, uncertainty: Any, level: Optional[np.ndarray]) -> np.ndarray:
+    def _decide(self, score: Any, uncertainty: Any, level: np.ndarray | None) -> np.ndarray:
         score = _inputs.real_array(score, "score")
         uncertainty = _inputs.real_array(uncertainty, "uncertainty")
         decision = np.empty(score.shape, np.bool_)
@@ -206,7 +206,7 @@ class Boundary:
         return self._core.binning
 
     @property
-    def bins(self) -> Union[int, str]:
+    def bins(self) -> int | str:
         """Score bins of each level at most; ``"all"``: every distinct score."""
         return "all" if self._core.bins is None else self._core.bins
 
@@ -258,24 +258,24 @@ class Boundary:
         """The boundary as the text of a boundary file, as ``limen fit`` writes it. Numbers read back exactly."""
         return self._core.to_json()
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The members of the boundary file."""
         return json.loads(self.to_json())
 
     @classmethod
-    def from_json(cls, text: Union[str, bytes]) -> "Boundary":
+    def from_json(cls, text: str | bytes) -> Boundary:
         """Reads what :meth:`to_json` writes. ValueError says what is wrong with the text."""
         if isinstance(text, (bytes, bytearray)):
             text = bytes(text).decode("utf-8", "replace")
         return cls._of(_core.Boundary.from_json(text))
 
-    def save(self, path: Union[str, os.PathLike]) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Writes the boundary file."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(self.to_json())
 
     @classmethod
-    def load(cls, path: Union[str, os.PathLike]) -> "Boundary":
+    def load(cls, path: str | os.PathLike) -> Boundary:
         """Reads a boundary file, of this package or of the program."""
         with open(path, "rb") as file:
             text = file.read()

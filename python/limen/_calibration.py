@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class LevelIsotonic:
         self.levels = levels
         self.binning = binning
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LevelIsotonic":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LevelIsotonic:
         """Fit on labelled rows.
 
         Parameters
@@ -69,7 +69,7 @@ class LevelIsotonic:
             raise ValueError("X has no rows")
         edges, steps = _core.fit_level_calibration(rows, _inputs.whole_number(self.levels, "levels"), self.binning)
         self.uncertainty_edges_: np.ndarray = edges
-        self.steps_: List[Tuple[np.ndarray, np.ndarray]] = list(steps)
+        self.steps_: list[tuple[np.ndarray, np.ndarray]] = list(steps)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2
         names = _feature_names(X)
@@ -107,7 +107,7 @@ class LevelIsotonic:
         return (self.predict_proba(X)[:, 1] >= 0.5).astype(np.int64)
 
     @staticmethod
-    def _columns(X: Any) -> Tuple[Any, Any]:
+    def _columns(X: Any) -> tuple[Any, Any]:
         if hasattr(X, "columns") and hasattr(X, "shape") and not isinstance(X, np.ndarray):  # a frame: column by column
             if X.shape[1] != 2:
                 raise ValueError(f"X has {X.shape[1]} columns, must have two: score and uncertainty")
@@ -122,11 +122,11 @@ class LevelIsotonic:
 
     # What scikit-learn asks of an estimator.
 
-    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the constructor."""
         return {name: getattr(self, name) for name in _parameters(type(self))}
 
-    def set_params(self, **params: Any) -> "LevelIsotonic":
+    def set_params(self, **params: Any) -> LevelIsotonic:
         """Set parameters of the constructor."""
         names = _parameters(type(self))
         for name, value in params.items():
@@ -153,7 +153,7 @@ class LevelIsotonic:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-def _parameters(kind: type) -> List[str]:
+def _parameters(kind: type) -> list[str]:
     return list(inspect.signature(kind).parameters)
 
 

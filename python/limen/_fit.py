@@ -4,13 +4,13 @@ from __future__ import annotations
 import warnings
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Optional, Tuple, Union
+from typing import Any
 
 from limen import _core, _inputs
 from limen._boundary import Boundary
 from limen._errors import InfeasibleError
 
-Number = Union[float, Decimal, Fraction, str]
+Number = float | Decimal | Fraction | str
 
 
 def _plural(count: int, noun: str) -> str:
@@ -22,18 +22,18 @@ def fit_boundary(
     score: Any,
     uncertainty: Any,
     *,
-    min_precision: Optional[Number] = None,
-    min_recall: Optional[Number] = None,
-    max_false_positive_rate: Optional[Number] = None,
-    max_flag_rate: Optional[Number] = None,
-    cost: Optional[Tuple[Number, Number]] = None,
-    f_beta: Optional[Number] = None,
+    min_precision: Number | None = None,
+    min_recall: Number | None = None,
+    max_false_positive_rate: Number | None = None,
+    max_flag_rate: Number | None = None,
+    cost: tuple[Number, Number] | None = None,
+    f_beta: Number | None = None,
     levels: int = 3,
-    bins: Union[int, str, None] = None,
+    bins: int | str | None = None,
     binning: str = "equi-weight",
     method: str = "exact",
     sample_weight: Any = None,
-    num_threads: Optional[int] = None,
+    num_threads: int | None = None,
 ) -> Boundary:
     """Find the best boundary on a labelled hold-out: one score threshold for each uncertainty level.
 

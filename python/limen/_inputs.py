@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import numbers
 import operator
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 
 from limen import _core
 
-Table = Tuple[np.ndarray, np.ndarray, np.ndarray, Optional[np.ndarray]]
+Table = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
 
 def _is_missing(value: Any) -> bool:
@@ -124,7 +125,7 @@ def bins_of(bins: Any) -> Any:
     return bins if bins is None or isinstance(bins, str) else whole_number(bins, "bins")
 
 
-def fraction(value: Any, name: str) -> Tuple[int, int]:
+def fraction(value: Any, name: str) -> tuple[int, int]:
     """The exact fraction that a number is written as: 0.9 is 9/10, as at a shell."""
     if isinstance(value, numbers.Rational) and not isinstance(value, (bool, np.bool_)):
         numerator, denominator = int(value.numerator), int(value.denominator)
@@ -142,7 +143,7 @@ def fraction(value: Any, name: str) -> Tuple[int, int]:
         raise ValueError(f"{name} is {value}, must be {needed}") from None
 
 
-def bound(value: Any, name: str) -> Tuple[int, int]:
+def bound(value: Any, name: str) -> tuple[int, int]:
     numerator, denominator = fraction(value, name)
     if numerator > denominator:
         raise ValueError(f"{name} is {value}, must be between 0 and 1")
@@ -155,7 +156,7 @@ def bounds(values: Any, name: str) -> list:
     return [bound(value, name) for value in values]
 
 
-def goal(**given: Any) -> Tuple[str, Sequence[Tuple[int, int]]]:
+def goal(**given: Any) -> tuple[str, Sequence[tuple[int, int]]]:
     """The one goal that was given, with its numbers."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:

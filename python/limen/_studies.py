@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from limen._boundary import _count
 from limen._fit import Number
 
 
-def _plain(record: Any) -> Dict[str, Any]:
+def _plain(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
 
 
@@ -32,7 +33,7 @@ class Trial:
     test_recall: float
     matched_recall: float
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return _plain(self)
 
 
@@ -54,11 +55,11 @@ class MethodSummary:
     test_recall_sd: float
     matched_recall: float
     matched_recall_sd: float
-    p_value_recall: Optional[float]
-    p_value_matched: Optional[float]
-    trials: Tuple[Trial, ...]
+    p_value_recall: float | None
+    p_value_matched: float | None
+    trials: tuple[Trial, ...]
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The members of an entry of ``limen compare --json``."""
         return {**_plain(self), "trials": [trial.to_dict() for trial in self.trials]}
 
@@ -67,7 +68,7 @@ class MethodSummary:
 class Comparison(Sequence[MethodSummary]):
     """What :func:`limen.compare` found: bounds in order, and in each the methods."""
 
-    summaries: Tuple[MethodSummary, ...]
+    summaries: tuple[MethodSummary, ...]
 
     def __len__(self) -> int:
         return len(self.summaries)
@@ -78,14 +79,14 @@ class Comparison(Sequence[MethodSummary]):
     def __iter__(self) -> Iterator[MethodSummary]:
         return iter(self.summaries)
 
-    def get(self, method: str, bound: Optional[float] = None) -> MethodSummary:
+    def get(self, method: str, bound: float | None = None) -> MethodSummary:
         """The summary of a method, at a bound if there are several."""
         for summary in self.summaries:
             if summary.method == method and (bound is None or summary.bound == float(bound)):
                 return summary
         raise KeyError(method if bound is None else (method, bound))
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """``{"summaries": [...]}``: the entries of ``limen compare --json``."""
         return {"summaries": [summary.to_dict() for summary in self.summaries]}
 
@@ -94,14 +95,14 @@ class Comparison(Sequence[MethodSummary]):
         import pandas
 
         records = [summary.to_dict() for summary in self.summaries]
-        for record, summary in zip(records, self.summaries):
+        for record, summary in zip(records, self.summaries, strict=False):
             record.pop("trials")
             record["gap"] = max(trial.gap for trial in summary.trials)
             record["feasible"] = all(trial.status != "infeasible" for trial in summary.trials)
         return pandas.DataFrame(records)
 
 
-def _tables(tables: Any, name: str) -> List[_inputs.Table]:
+def _tables(tables: Any, name: str) -> list[_inputs.Table]:
     """One table or a list of them; a table is (y, score, uncertainty) or has a weight as the fourth."""
     if isinstance(tables, SimulatedTable):
         tables = [tables]
@@ -128,12 +129,12 @@ def compare(
     holdout: Any,
     test: Any,
     *,
-    min_precision: Union[Number, Sequence[Number]],
-    methods: Optional[Sequence[str]] = None,
+    min_precision: Number | Sequence[Number],
+    methods: Sequence[str] | None = None,
     levels: int = 3,
-    bins: Union[int, str, None] = None,
+    bins: int | str | None = None,
     binning: str = "equi-weight",
-    num_threads: Optional[int] = None,
+    num_threads: int | None = None,
 ) -> Comparison:
     """All methods at several precision bounds: fitted on hold-outs, judged on test tables.
 
@@ -168,7 +169,7 @@ def compare(
     if isinstance(methods, str):
         methods = [methods]
     found = _core.compare(
-        list(zip(holdouts, tests)),
+        list(zip(holdouts, tests, strict=False)),
         _inputs.bounds(min_precision, "min_precision"),
         None if methods is None else list(dict.fromkeys(methods)),
         _inputs.whole_number(levels, "levels"),
@@ -195,7 +196,7 @@ class FrontierCurve:
     def __len__(self) -> int:
         return len(self.precision)
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {name: values.tolist() for name, values in _plain(self).items()}
 
 
@@ -210,7 +211,7 @@ class ExactPoint:
     precision: float
     recall: float
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return _plain(self)
 
 
@@ -223,9 +224,9 @@ class Frontier:
 
     hull: FrontierCurve
     st: FrontierCurve
-    exact: Tuple[ExactPoint, ...]
+    exact: tuple[ExactPoint, ...]
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "hull": self.hull.to_dict(),
             "st": self.st.to_dict(),
@@ -254,12 +255,12 @@ def frontier(
     score: Any,
     uncertainty: Any,
     *,
-    min_precision: Union[Number, Sequence[Number]] = (),
+    min_precision: Number | Sequence[Number] = (),
     levels: int = 3,
-    bins: Union[int, str, None] = "all",
+    bins: int | str | None = "all",
     binning: str = "equi-weight",
     sample_weight: Any = None,
-    num_threads: Optional[int] = None,
+    num_threads: int | None = None,
 ) -> Frontier:
     """The whole precision-recall frontier: two-dimensional boundaries beside single thresholds.
 
@@ -321,11 +322,11 @@ class SimulatedTable:
         return len(self.y)
 
     @property
-    def columns(self) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``(y, score, uncertainty)``: what :func:`limen.fit_boundary` and others take."""
         return self.y, self.score, self.uncertainty
 
-    def to_dict(self) -> Dict[str, np.ndarray]:
+    def to_dict(self) -> dict[str, np.ndarray]:
         return _plain(self)
 
     def to_pandas(self):
@@ -337,7 +338,7 @@ class SimulatedTable:
                 "score": self.score,
                 "uncertainty": self.uncertainty,
                 "label": self.y,
-                "region": ["r%d" % region for region in self.region],
+                "region": [f"r{region}" for region in self.region],
                 "true_positivity": self.true_positivity,
             }
         )
@@ -363,8 +364,8 @@ def _whole(value: Any, name: str, low: int = -(2**63), end: int = 2**63) -> int:
 
 def simulate(
     *,
-    prior: Tuple[float, float] = (1, 3),
-    model_prior: Tuple[float, float] = (1, 1),
+    prior: tuple[float, float] = (1, 3),
+    model_prior: tuple[float, float] = (1, 1),
     tau: float = 3,
     regions: int = 20_000,
     evidence_scale: float = 8,

@@ -28,14 +28,17 @@ RealSpan real_span(const RealArray& array) {
 
 Samples samples_of(const Table& table) {
   const auto& [label, score, uncertainty, weight] = table;
+  // Here, because an empty weight means no weights to the core, and no labels no rows.
+  const auto check_length = [&](const char* name, std::size_t length) {
+    if (length == label.size()) return;
+    throw InvalidInput(std::string("samples: ") + name + " has " + std::to_string(length) + " rows, label has " +
+                       std::to_string(label.size()));
+  };
+  check_length("score", score.size());
+  check_length("uncertainty", uncertainty.size());
+  if (weight) check_length("weight", weight->size());
   Samples samples = {real_span(score), real_span(uncertainty), {label.data(), label.size()}, {}};
-  if (weight) {
-    if (weight->size() != label.size()) {
-      throw InvalidInput("samples: weight has " + std::to_string(weight->size()) + " rows, label has " +
-                         std::to_string(label.size()));
-    }
-    samples.weight = {weight->data(), weight->size()};
-  }
+  if (weight) samples.weight = {weight->data(), weight->size()};
   return samples;
 }
 
