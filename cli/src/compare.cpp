@@ -47,7 +47,7 @@ std::string gap_text(const MethodSummary& summary) {
   double gap = 0;
   for (const Trial& trial : summary.trials) {
     if (trial.solution->status == SolveStatus::kInfeasible) return "infeasible";
-    gap = std::max(gap, trial.solution->gap);
+    gap = std::max(gap, trial.gap);
   }
   return gap == 0 ? "proved" : fmt::format("<= {:g}", gap);
 }
@@ -98,7 +98,7 @@ Json json_of(const MethodSummary& summary) {
     trials.push_back({{"status", trial.solution->status == SolveStatus::kOptimal    ? "optimal"
                                  : trial.solution->status == SolveStatus::kFeasible ? "feasible"
                                                                                     : "infeasible"},
-                      {"gap", trial.solution->gap},
+                      {"gap", trial.gap},
                       {"holdout_flagged", trial.holdout.flagged},
                       {"holdout_true_positives", trial.holdout.true_positives},
                       {"holdout_precision", trial.holdout.precision()},

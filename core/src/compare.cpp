@@ -62,6 +62,7 @@ std::vector<Trial> run(const SamplePair& pair, const CompareOptions& options, Fi
   for (const Rational& bound : options.precision_bounds) {
     Trial trial;
     trial.solution = solve(fit.method, grid, max_recall_at_precision(bound));
+    trial.gap = trial.solution->gap * grid.unit;
     const Rule rule = make_rule(grid, trial.solution->taken);
     trial.holdout = evaluate(rule, pair.holdout).total;
     trial.test = evaluate(rule, pair.test).total;

@@ -23,7 +23,7 @@ const char* status_text(SolveStatus status) {
 nb::dict dict_of(const Trial& trial) {
   nb::dict result;
   result["status"] = status_text(trial.solution->status);
-  result["gap"] = trial.solution->gap;
+  result["gap"] = trial.gap;
   result["holdout_flagged"] = trial.holdout.flagged;
   result["holdout_true_positives"] = trial.holdout.true_positives;
   result["holdout_precision"] = trial.holdout.precision();

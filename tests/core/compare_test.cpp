@@ -153,6 +153,30 @@ TEST(CompareMethods, FitsAndJudgesAsTheSingleStepsDo) {
   EXPECT_GT(infeasible, 0);
 }
 
+// The gap of weighted rows came out in the units that weights are rounded to, near 1e-12 of a row: weights of one made
+// a gap of 3 true positives one of 8e12. Without weights the bound is rounded down to whole rows, with weights it is
+// not.
+TEST(CompareMethods, GapsOfWeightsOfOneAreThoseWithoutWeightsUpToARow) {
+  Tables tables = make_tables("continuous", 2, 4);
+  CompareOptions options = make_options();
+  options.methods = {Method::kSt, Method::kGmt, Method::kMist};
+  const auto plain = compare_methods(tables.pairs(), options);
+  for (auto* group : {&tables.holdout, &tables.test}) {
+    for (SampleTable& table : *group) table.weight.assign(table.size(), 1);
+  }
+  const auto weighted = compare_methods(tables.pairs(), options);
+  double largest = 0;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    for (std::size_t pair = 0; pair < 2; ++pair) {
+      EXPECT_GE(weighted[at].trials[pair].gap, plain[at].trials[pair].gap);
+      EXPECT_LT(weighted[at].trials[pair].gap, plain[at].trials[pair].gap + 1);
+      EXPECT_EQ(plain[at].trials[pair].gap, plain[at].trials[pair].solution->gap);
+      largest = std::max(largest, plain[at].trials[pair].gap);
+    }
+  }
+  EXPECT_GE(largest, 1);
+}
+
 // Every stop of the method's chain as a rule of its own, applied to the test table.
 TEST(CompareMethods, MatchesRecallAtEqualTestPrecisionAsApplyingEveryStopDoes) {
   int differs_from_plain = 0;

@@ -26,7 +26,10 @@ struct CompareOptions {
 /// One method at one bound on one pair.
 struct Trial {
   std::optional<Solution> solution;  ///< of the fit on the hold-out; status kInfeasible is kept
-  Confusion holdout;                 ///< nothing flagged when infeasible
+  /// True positives, or their weight, by which the best boundary on the same grid can be better at most: the solution's
+  /// gap, whose unit is that of the grid, in the unit of the rows.
+  double gap = 0;
+  Confusion holdout;  ///< nothing flagged when infeasible
   Confusion test;
   /// Recall on test at equal test precision (see matched_recall) along the method's nested chain, whose order was
   /// learned on the hold-out.
