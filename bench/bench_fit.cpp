@@ -72,6 +72,7 @@ BENCHMARK(fit_exact_float)
     ->Arg(3)
     ->Arg(11)
     ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
     ->UseRealTime();
 
 void fit_exact_double(benchmark::State& state) {

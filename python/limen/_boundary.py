@@ -186,7 +186,7 @@ class Boundary:
         Evaluation
         """
         rows = _inputs.table(y, score, uncertainty, sample_weight)
-        return _evaluation(self._core.evaluate(rows, confidence_level))
+        return _evaluation(self._core.evaluate(rows, float(confidence_level)))
 
     # Where it came from and what it reached.
 

@@ -67,7 +67,9 @@ class LevelIsotonic:
         rows = _inputs.table(y, score, uncertainty, sample_weight)
         if len(rows[0]) == 0:
             raise ValueError("X has no rows")
-        edges, steps = _core.fit_level_calibration(rows, _inputs.whole_number(self.levels, "levels"), self.binning)
+        edges, steps = _core.fit_level_calibration(
+            rows, _inputs.whole_number(self.levels, "levels"), _inputs.text(self.binning, "binning")
+        )
         self.uncertainty_edges_: np.ndarray = edges
         self.steps_: list[tuple[np.ndarray, np.ndarray]] = list(steps)
         self.classes_ = np.array([0, 1])

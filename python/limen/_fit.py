@@ -110,10 +110,10 @@ def fit_boundary(
         _inputs.table(y, score, uncertainty, sample_weight),
         goal,
         goal_numbers,
-        method,
+        _inputs.text(method, "method"),
         levels,
         _inputs.bins_of(bins),
-        binning,
+        _inputs.text(binning, "binning"),
         _inputs.threads(num_threads),
     )
     if found is None:

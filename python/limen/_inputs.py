@@ -117,6 +117,12 @@ def whole_number(value: Any, name: str) -> int:
     return number
 
 
+def text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {_shown(value)}, must be a text")
+    return value
+
+
 def threads(num_threads: Any) -> int:
     return 0 if num_threads is None else whole_number(num_threads, "num_threads")
 

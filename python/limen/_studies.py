@@ -171,10 +171,10 @@ def compare(
     found = _core.compare(
         list(zip(holdouts, tests, strict=False)),
         _inputs.bounds(min_precision, "min_precision"),
-        None if methods is None else list(dict.fromkeys(methods)),
+        None if methods is None else [_inputs.text(name, "methods") for name in dict.fromkeys(methods)],
         _inputs.whole_number(levels, "levels"),
         _inputs.bins_of(bins),
-        binning,
+        _inputs.text(binning, "binning"),
         _inputs.threads(num_threads),
     )
     summaries = []
@@ -293,7 +293,7 @@ def frontier(
         _inputs.bounds(min_precision, "min_precision"),
         _inputs.whole_number(levels, "levels"),
         _inputs.bins_of(bins),
-        binning,
+        _inputs.text(binning, "binning"),
         _inputs.threads(num_threads),
     )
     return Frontier(

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: MIT
-import concurrent.futures
 import copy
 import json
 import pickle
@@ -198,27 +197,3 @@ def test_an_infeasible_goal_says_what_can_be_reached():
     error = pickle.loads(pickle.dumps(caught.value))
     assert isinstance(error, ValueError)
     assert (error.best_attainable, str(error)) == (0.5, str(caught.value))
-
-
-def test_threads_do_not_change_the_result():
-    rows = make_rows(200_000, seed=5, dtype=np.float32)
-    expected = limen.fit_boundary(*rows, min_precision=0.7, levels=5).to_json()
-    for num_threads in (None, 0, 1, 2, 64):
-        assert limen.fit_boundary(*rows, min_precision=0.7, levels=5, num_threads=num_threads).to_json() == expected
-
-
-def test_eight_fits_at_once_give_the_results_of_one():
-    goals = [dict(min_precision=0.5 + at / 20, levels=1 + at % 4) for at in range(8)]
-    rows = make_rows(100_000, seed=6)
-    alone = [limen.fit_boundary(*rows, **goal).to_json() for goal in goals]
-    decided = [limen.Boundary.from_json(text).decide(*rows[1:]) for text in alone]
-
-    def fit(goal):
-        boundary = limen.fit_boundary(*rows, **goal)
-        return boundary.to_json(), boundary.decide(*rows[1:])
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for _ in range(3):
-            for at, (text, decision) in enumerate(pool.map(fit, goals)):
-                assert text == alone[at]
-                assert (decision == decided[at]).all()

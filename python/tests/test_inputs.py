@@ -2,6 +2,7 @@
 import datetime
 import decimal
 import fractions
+import tracemalloc
 
 import limen
 import numpy as np
@@ -106,6 +107,21 @@ def test_contiguous_numbers_and_byte_labels_are_not_copied(dtype):
         _core.fit_boundary(strided_table, "min_precision", [(3, 5)], "exact", 3, None, "equi-weight", 0)
     series = polars.Series(score)
     assert np.shares_memory(_inputs.real_array(series, "score"), series.to_numpy())
+
+
+def test_a_fit_allocates_nothing_for_its_rows():
+    # numpy reports its arrays to tracemalloc. 100,000 rows copied once would be 400 kB and more.
+    y, score, uncertainty = make_rows(100_000, seed=2, dtype=np.float32)
+    boundary = limen.fit_boundary(y, score, uncertainty, min_precision=0.6)
+    tracemalloc.start()
+    try:
+        limen.fit_boundary(y, score, uncertainty, min_precision=0.6)
+        boundary.evaluate(y, score, uncertainty)
+        assert tracemalloc.get_traced_memory()[1] < 50_000
+        boundary.decide(score, uncertainty)
+        assert 100_000 < tracemalloc.get_traced_memory()[1] < 150_000  # a byte for each decision
+    finally:
+        tracemalloc.stop()
 
 
 def fit(y=Y, score=SCORE, uncertainty=UNCERTAINTY, **keywords):
@@ -230,6 +246,8 @@ BAD_TYPES = {
     "bins": (dict(bins=2.5), "bins is 2.5, must be a whole number"),
     "threads": (dict(num_threads="all"), "num_threads is 'all', must be a whole number"),
     "bound": (dict(min_precision=[0.9]), "min_precision is [0.9], must be a number"),
+    "method": (dict(method=3), "method is 3, must be a text"),
+    "binning": (dict(binning=None), "binning is None, must be a text"),
     "bound bool": (dict(min_precision=True), "min_precision is True, must be a number"),
 }
 
