@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
     from limen._display import FrontierDisplay as FrontierDisplay
 
-__version__: str = _core.__version__
+__version__: str = _core.version
 
 # Loaded when first asked for: these need scikit-learn or matplotlib, which the rest does not.
 _LAZY = {

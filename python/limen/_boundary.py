@@ -101,16 +101,16 @@ class Boundary:
     True
     """
 
-    __slots__ = ("_core",)
-    _core: _core.Boundary
+    __slots__ = ("_fitted",)
+    _fitted: _core.Boundary
 
     def __init__(self) -> None:
         raise TypeError("a Boundary is made by limen.fit_boundary, Boundary.from_json or Boundary.load")
 
     @classmethod
-    def _of(cls, core: _core.Boundary) -> Boundary:
+    def _of(cls, fitted: _core.Boundary) -> Boundary:
         boundary = object.__new__(cls)
-        object.__setattr__(boundary, "_core", core)
+        object.__setattr__(boundary, "_fitted", fitted)
         return boundary
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -124,7 +124,7 @@ class Boundary:
     @property
     def uncertainty_edges(self) -> np.ndarray:
         """Increasing uncertainties at which the next level begins; one fewer than there are levels."""
-        return self._core.uncertainty_edges
+        return self._fitted.uncertainty_edges
 
     @property
     def score_thresholds(self) -> np.ndarray:
@@ -132,12 +132,12 @@ class Boundary:
 
         ``score >= score_thresholds[level]`` is the decision, as no number is at or above nan.
         """
-        return self._core.score_thresholds
+        return self._fitted.score_thresholds
 
     @property
     def levels(self) -> int:
         """Number of uncertainty levels; fewer than asked for where uncertainty has too many equal values."""
-        return len(self._core.uncertainty_edges) + 1
+        return len(self._fitted.uncertainty_edges) + 1
 
     def decide(self, score: Any, uncertainty: Any) -> np.ndarray:
         """Whether each row is positive.
@@ -164,7 +164,7 @@ class Boundary:
         score = _inputs.real_array(score, "score")
         uncertainty = _inputs.real_array(uncertainty, "uncertainty")
         decision = np.empty(score.shape, np.bool_)
-        self._core.decide(score, uncertainty, decision.view(np.uint8), level)
+        self._fitted.decide(score, uncertainty, decision.view(np.uint8), level)
         return decision
 
     def evaluate(
@@ -186,34 +186,34 @@ class Boundary:
         Evaluation
         """
         rows = _inputs.table(y, score, uncertainty, sample_weight)
-        return _evaluation(self._core.evaluate(rows, float(confidence_level)))
+        return _evaluation(self._fitted.evaluate(rows, float(confidence_level)))
 
     # Where it came from and what it reached.
 
     @property
     def method(self) -> str:
         """The solver, such as ``"exact"``."""
-        return self._core.method
+        return self._fitted.method
 
     @property
     def objective(self) -> str:
         """The goal in words, such as ``"most recall with precision >= 0.9"``."""
-        return self._core.objective
+        return self._fitted.objective
 
     @property
     def binning(self) -> str:
         """``"equi-weight"`` or ``"equi-span"``."""
-        return self._core.binning
+        return self._fitted.binning
 
     @property
     def bins(self) -> int | str:
         """Score bins of each level at most; ``"all"``: every distinct score."""
-        return "all" if self._core.bins is None else self._core.bins
+        return "all" if self._fitted.bins is None else self._fitted.bins
 
     @property
     def holdout(self) -> Holdout:
         """What the fit saw and reached on its hold-out."""
-        summary = self._core.holdout
+        summary = self._fitted.holdout
         found = {field.name: getattr(summary, field.name) for field in dataclasses.fields(Holdout)}
         for name in ("weight", "positives", "flagged", "true_positives"):
             found[name] = _count(found[name])
@@ -222,12 +222,12 @@ class Boundary:
     @property
     def precision(self) -> float:
         """On the hold-out; 0 where nothing is flagged."""
-        return self._core.holdout.precision
+        return self._fitted.holdout.precision
 
     @property
     def recall(self) -> float:
         """On the hold-out."""
-        return self._core.holdout.recall
+        return self._fitted.holdout.recall
 
     @property
     def gap(self) -> float:
@@ -235,28 +235,28 @@ class Boundary:
 
         In what the goal optimises: true positives, precision, cost or F-beta.
         """
-        return abs(self._core.holdout.objective_bound - self._core.holdout.objective_value)
+        return abs(self._fitted.holdout.objective_bound - self._fitted.holdout.objective_value)
 
     @property
     def optimal(self) -> bool:
         """Whether it is proved that no boundary on the same levels and bins is better."""
-        return self._core.holdout.optimal
+        return self._fitted.holdout.optimal
 
     @property
     def score_column(self) -> str:
         """Name of the score column, for tables."""
-        return self._core.score_column
+        return self._fitted.score_column
 
     @property
     def uncertainty_column(self) -> str:
         """Name of the uncertainty column, for tables."""
-        return self._core.uncertainty_column
+        return self._fitted.uncertainty_column
 
     # To and from files.
 
     def to_json(self) -> str:
         """The boundary as the text of a boundary file, as ``limen fit`` writes it. Numbers read back exactly."""
-        return self._core.to_json()
+        return self._fitted.to_json()
 
     def to_dict(self) -> dict[str, Any]:
         """The members of the boundary file."""
@@ -288,7 +288,7 @@ class Boundary:
         return type(self).from_json, (self.to_json(),)
 
     def __eq__(self, other: object) -> bool:
-        return self._core == other._core if isinstance(other, Boundary) else NotImplemented
+        return self._fitted == other._fitted if isinstance(other, Boundary) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.to_json())

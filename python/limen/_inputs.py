@@ -188,7 +188,10 @@ def key_column(values: Any, name: str) -> Any:
     missing.
     """
     if isinstance(values, np.ma.MaskedArray):
-        values = np.where(np.ma.getmaskarray(values), None, values.astype(object))
+        hidden = np.ma.getmaskarray(values)
+        values = np.array(
+            [None if hides else value for hides, value in zip(hidden, values.data, strict=True)], dtype=object
+        )
     numpy_dtype = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind in "fiub" and hasattr(values, "isna"):
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)

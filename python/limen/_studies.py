@@ -362,6 +362,14 @@ def _whole(value: Any, name: str, low: int = -(2**63), end: int = 2**63) -> int:
     return number
 
 
+def _pair(values: Any, name: str) -> tuple[float, float]:
+    try:
+        positive, negative = values
+        return float(positive), float(negative)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {values!r}, must be two numbers") from None
+
+
 def simulate(
     *,
     prior: tuple[float, float] = (1, 3),
@@ -403,8 +411,8 @@ def simulate(
     (1000, 0)
     """
     found = _core.simulate(
-        prior=tuple(map(float, prior)),
-        model_prior=tuple(map(float, model_prior)),
+        prior=_pair(prior, "prior"),
+        model_prior=_pair(model_prior, "model_prior"),
         tau=float(tau),
         regions=_whole(regions, "regions"),
         evidence_scale=float(evidence_scale),

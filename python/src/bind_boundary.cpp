@@ -156,7 +156,8 @@ void bind_boundary(nb::module_& module) {
       .def_static(
           "from_json", [](const std::string& text) { return boundary_from_json(text); }, nb::arg("text"))
       .def(
-          "__eq__", [](const Boundary& a, const Boundary& b) { return a == b; }, nb::is_operator())
+          "__eq__", [](const Boundary& a, const Boundary& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("decide", &decide_rows, nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert(),
            nb::arg("decision").noconvert(), nb::arg("level").noconvert().none())
       .def("evaluate", &evaluate_rows, nb::arg("table").noconvert(), nb::arg("confidence"));

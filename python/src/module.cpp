@@ -68,7 +68,7 @@ FitOptions fit_options(const std::string& method, int levels, const Bins& bins, 
 
 NB_MODULE(_core, module) {
   module.doc() = "The compiled half of limen; its interface is private.";
-  module.attr("__version__") = limen::kLimenVersion;
+  module.attr("version") = limen::kLimenVersion;
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);

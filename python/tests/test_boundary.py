@@ -151,8 +151,8 @@ def test_a_boundary_cannot_be_changed(boundary):
         boundary.method = "st"
     with pytest.raises(AttributeError, match="cannot be changed: note"):
         boundary.note = "mine"
-    with pytest.raises(AttributeError, match="cannot be changed: _core"):
-        del boundary._core
+    with pytest.raises(AttributeError, match="cannot be changed: _fitted"):
+        del boundary._fitted
     boundary.score_thresholds[:] = 0  # an own copy
     assert boundary.score_thresholds.any()
     with pytest.raises(TypeError, match="made by limen.fit_boundary"):

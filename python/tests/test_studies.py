@@ -120,6 +120,8 @@ def test_simulated_tables_go_into_fits_and_comparisons():
         ({"regions": 0}, ValueError, "simulate: regions is 0"),
         ({"holdout_rows": -1}, ValueError, "simulate: holdout_rows is -1"),
         ({"prior": (1, -1)}, ValueError, "simulate: prior_negative is -1"),
+        ({"prior": 1}, ValueError, "prior is 1, must be two numbers"),
+        ({"model_prior": (1, 2, 3)}, ValueError, "model_prior is (1, 2, 3), must be two numbers"),
         ({"seed": -1}, ValueError, "seed is -1, which is too small"),
         ({"seed": 2**64}, ValueError, "seed is 18446744073709551616, which is too large"),
         ({"regions": 1.5}, TypeError, "regions is 1.5, must be a whole number"),
