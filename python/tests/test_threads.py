@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 import concurrent.futures
+import subprocess
 import sys
 import threading
 
@@ -79,3 +80,24 @@ def test_the_number_of_threads_does_not_change_the_result():
     expected = limen.fit_boundary(*rows, min_precision=0.7, levels=5).to_json()
     for num_threads in (None, 0, 1, 2, 64):
         assert limen.fit_boundary(*rows, min_precision=0.7, levels=5, num_threads=num_threads).to_json() == expected
+
+
+FORK = """
+import multiprocessing
+import limen
+
+data = limen.simulate(regions=5000, holdout_rows=100_000, test_rows=0)
+
+def fit(bound):
+    return limen.fit_boundary(*data.holdout.columns, min_precision=bound, levels=5).to_json()
+
+alone = [fit(bound) for bound in (0.4, 0.5, 0.6)]
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(fit, (0.4, 0.5, 0.6)) == alone)
+"""
+
+
+def test_forked_children_fit_too():
+    """The parent's worker threads are not in the child; nothing there may wait for them."""
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "True\n", done.stderr
