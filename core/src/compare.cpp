@@ -34,6 +34,7 @@ double sd_of(std::span<const double> values) {
 template <typename Figure>
 std::vector<double> collect(const std::vector<Trial>& trials, Figure figure) {
   std::vector<double> values;
+  values.reserve(trials.size());
   for (const Trial& trial : trials) values.push_back(figure(trial));
   return values;
 }
