@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: MIT
+"""BoundaryClassifier: a scikit-learn meta-estimator whose decisions come from a boundary in score and uncertainty."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import signature
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _check_method_params,
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    indexable,
+)
+
+from limen._auto_uncertainty import make_source
+from limen._errors import InfeasibleError
+from limen._fit import fit_boundary
+
+_GOALS = ("min_precision", "min_recall", "max_false_positive_rate", "max_flag_rate", "cost", "f_beta")
+_DEFAULT_MIN_PRECISION = 0.9
+
+
+def _has(method):
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), method)  # its AttributeError tells what is missing
+        return True
+
+    return check
+
+
+def _routing_enabled():
+    from sklearn import get_config
+
+    return get_config().get("enable_metadata_routing", False)
+
+
+def _response(estimator, X, methods, positive_index):
+    """Score of the positive class: its probability, or the margin turned towards it."""
+    for method in methods:
+        if not hasattr(estimator, method):
+            continue
+        values = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
+        if method == "predict_proba":
+            return values[:, positive_index], method
+        values = values.ravel()
+        return (values if positive_index == 1 else -values), method
+    raise ValueError(
+        f"BoundaryClassifier: {type(estimator).__name__} has no {' and no '.join(methods)}, a score is needed"
+    )
+
+
+def _take(X, rows):
+    return X if rows is None else _safe_indexing(X, rows)
+
+
+def _fit_one(estimator, source, X, y, rows, fit_params, seed):
+    """Fits the estimator and what its uncertainty needs on some rows (None: all)."""
+    X_rows, y_rows = _take(X, rows), _take(y, rows)
+    params = _check_method_params(X, fit_params, indices=rows)
+    fitted = estimator.fit(X_rows, y_rows, **params)
+    return fitted, source.fit(fitted, X_rows, y_rows, params, seed)
+
+
+def _fit_and_respond(estimator, source, X, y, train, test, fit_params, seed, methods, positive_index, keep):
+    fitted, fitted_source = _fit_one(estimator, source, X, y, train, fit_params, seed)
+    X_test = _safe_indexing(X, test)
+    score, method = _response(fitted, X_test, methods, positive_index)
+    uncertainty = fitted_source.uncertainty(fitted, X_test)
+    return score, uncertainty, method, (fitted, fitted_source) if keep else None
+
+
+class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Binary classifier that decides by score and uncertainty, with the best boundary that a goal allows.
+
+    Any probabilistic classifier is fitted in folds; its out-of-fold scores and uncertainties, with the true labels, are
+    what the boundary is fitted on (:func:`limen.fit_boundary`): the rows are cut into levels of uncertainty, and each
+    level gets its own score threshold. The classifier is then fitted once more on all rows. Compare
+    ``sklearn.model_selection.TunedThresholdClassifierCV``, which has one threshold for all.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Binary classifier with ``predict_proba`` or ``decision_function``. Fitted already when ``cv="prefit"``.
+
+    min_precision, min_recall, max_false_positive_rate, max_flag_rate, cost, f_beta : default=None
+        The goal, as in :func:`limen.fit_boundary`; one of them. With none of them ``min_precision=0.9``. It is met on
+        the out-of-fold rows; on new rows precision varies around it like any estimate, it is no guarantee.
+
+    uncertainty : "auto", callable, object, str or int, default="auto"
+        How certain the classifier is of each row; larger is less certain.
+
+        - ``"auto"``: read from the fitted estimator, see ``uncertainty_method_``.
+        - callable ``f(fitted_estimator, X)``: one finite number for each row.
+        - object with ``fit(X, y)`` and ``uncertainty(X)``, such as :class:`limen.uncertainty.KeyEvidence`: cloned, and
+          fitted on the training rows of each fold.
+        - name or index of a column of X. The estimator sees this column too.
+
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        What the score is; ``"auto"`` takes ``predict_proba`` where there is one.
+
+    pos_label : int, float, bool or str, default=None
+        The class to be flagged. None: ``classes_[1]``.
+
+    levels, bins, binning, method : default=3, None, "equi-weight", "exact"
+        As in :func:`limen.fit_boundary`.
+
+    cv : int, splitter, iterable, float or "prefit", default=5
+        Folds for the out-of-fold rows. A float in (0, 1) keeps this share of the rows, stratified, as one hold-out.
+        ``"prefit"``: the estimator is used as it is, and all rows given to ``fit`` are hold-out rows; they must not be
+        those that it was fitted on.
+
+    refit : bool, default=True
+        Fit the estimator on all rows at the end. False is possible with a single split only, whose estimator is kept.
+        Of no effect with ``cv="prefit"``.
+
+    n_members : int, default=10
+        Members of ensembles that ``uncertainty="auto"`` has to make: bootstrap, dropout passes, virtual ensembles.
+
+    on_infeasible : {"raise", "none"}, default="raise"
+        When no boundary reaches the goal: ``"raise"`` :class:`limen.InfeasibleError`, which names the best that can be
+        had, or warn and flag ``"none"`` of the rows (``boundary_`` is None then). Never a threshold that misses the goal.
+
+    random_state : int, RandomState instance or None, default=None
+        For the split when ``cv`` is a float, and for ``uncertainty="auto"``.
+
+    n_jobs : int, default=None
+        Folds that are fitted at the same time.
+
+    Attributes
+    ----------
+    boundary_ : limen.Boundary or None
+        The rule. Its ``precision`` and ``recall`` are those of the out-of-fold rows.
+
+    estimator_ : estimator instance
+        The fitted classifier.
+
+    holdout_ : Bunch
+        The rows that the boundary was fitted on: ``y`` (bool, True is positive), ``score``, ``uncertainty``,
+        ``sample_weight`` (or None) and ``index``, the position of each in X.
+
+    uncertainty_method_ : str
+        ``"leaf-evidence"``, ``"staged-spread"``, ``"member-mutual-information"``, ``"latent-variance"``, ``"mc-dropout"``,
+        ``"virtual-ensembles"``, ``"bootstrap"``, ``"column"``, ``"callable"``, or the class of the object.
+
+    response_method_ : str
+        ``"predict_proba"`` or ``"decision_function"``.
+
+    classes_ : ndarray of shape (2,)
+        The class labels.
+
+    n_features_in_ : int
+        Number of features seen during ``fit``. Only if the estimator has it.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during ``fit``. Only if the estimator has it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from limen import BoundaryClassifier
+    >>> X, y = make_classification(2000, weights=[0.8], flip_y=0.1, random_state=0)
+    >>> clf = BoundaryClassifier(RandomForestClassifier(random_state=0), min_precision=0.9).fit(X, y)
+    >>> clf.uncertainty_method_
+    'leaf-evidence'
+    >>> bool(clf.boundary_.precision >= 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        min_precision=None,
+        min_recall=None,
+        max_false_positive_rate=None,
+        max_flag_rate=None,
+        cost=None,
+        f_beta=None,
+        uncertainty="auto",
+        response_method="auto",
+        pos_label=None,
+        levels=3,
+        bins=None,
+        binning="equi-weight",
+        method="exact",
+        cv=5,
+        refit=True,
+        n_members=10,
+        on_infeasible="raise",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.min_precision = min_precision
+        self.min_recall = min_recall
+        self.max_false_positive_rate = max_false_positive_rate
+        self.max_flag_rate = max_flag_rate
+        self.cost = cost
+        self.f_beta = f_beta
+        self.uncertainty = uncertainty
+        self.response_method = response_method
+        self.pos_label = pos_label
+        self.levels = levels
+        self.bins = bins
+        self.binning = binning
+        self.method = method
+        self.cv = cv
+        self.refit = refit
+        self.n_members = n_members
+        self.on_infeasible = on_infeasible
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Fit the estimator, its uncertainty and the boundary.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows, as the estimator takes them.
+
+        y : array-like of shape (n_samples,)
+            Labels, of two classes.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the boundary's precision and recall, and in the estimator's ``fit`` if that takes them.
+            With metadata routing enabled the estimator gets them if it requests them.
+
+        **params : dict
+            More parameters of the estimator's ``fit``, and with metadata routing of the splitter.
+
+        Returns
+        -------
+        self : object
+        """
+        goal = self._goal()
+        methods = self._response_methods()
+        if self.on_infeasible not in ("raise", "none"):
+            raise ValueError(f"BoundaryClassifier: on_infeasible is {self.on_infeasible!r}, must be 'raise' or 'none'")
+        if y is None:
+            raise ValueError("BoundaryClassifier requires y to be passed, but the target y is None")
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        self._check_target(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        routed = self._route(sample_weight, params)
+        random = check_random_state(self.random_state)
+        is_prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        source = make_source(self.uncertainty, self.n_members, is_prefit)
+
+        self.classes_ = np.unique(y)
+        if is_prefit:
+            try:
+                check_is_fitted(self.estimator)
+            except NotFittedError as error:
+                raise NotFittedError("BoundaryClassifier: with cv='prefit' the estimator must be fitted") from error
+            fitted_classes = getattr(self.estimator, "classes_", self.classes_)
+            if not set(self.classes_) <= set(fitted_classes):
+                raise ValueError(
+                    f"BoundaryClassifier: y has the classes {list(self.classes_)}, "
+                    f"the prefit estimator {list(fitted_classes)}"
+                )
+            self.classes_ = np.asarray(fitted_classes)
+        if len(self.classes_) != 2:
+            raise ValueError(f"BoundaryClassifier: y has {len(self.classes_)} class, two classes are needed")
+        self._positive_index = self._find_positive()
+
+        if is_prefit:
+            self.estimator_ = self.estimator
+            self._source = source.fit(self.estimator, None, None, {}, random.randint(2**31))
+            index = np.arange(_num_samples(X))
+            score, self.response_method_ = _response(self.estimator_, X, methods, self._positive_index)
+            uncertainty = self._source.uncertainty(self.estimator_, X)
+        else:
+            cv = self._splitter(y, random)
+            splits = list(cv.split(X, y, **routed.splitter.split))
+            if not self.refit and len(splits) > 1:
+                raise ValueError(f"BoundaryClassifier: refit=False needs a single split, cv has {len(splits)}")
+            seeds = random.randint(2**31, size=len(splits) + 1)
+            parts = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fit_and_respond)(
+                    clone(self.estimator), source, X, y, train, test, routed.estimator.fit, int(seed), methods,
+                    self._positive_index, not self.refit,
+                )
+                for (train, test), seed in zip(splits, seeds)
+            )  # fmt: skip
+            score, uncertainty = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+            index = np.concatenate([_positions(test) for _, test in splits])
+            self.response_method_ = parts[0][2]
+            if self.refit:
+                self.estimator_, self._source = _fit_one(
+                    clone(self.estimator), source, X, y, None, routed.estimator.fit, int(seeds[-1])
+                )
+            else:
+                self.estimator_, self._source = parts[0][3]
+
+        self.uncertainty_method_ = self._source.name
+        self.holdout_ = Bunch(
+            y=y[index] == self.classes_[self._positive_index],
+            score=score,
+            uncertainty=uncertainty,
+            sample_weight=None if sample_weight is None else sample_weight[index],
+            index=index,
+        )
+        self.boundary_ = self._fit_boundary(goal)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def predict(self, X):
+        """Labels: the positive class where the boundary flags the row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "estimator_")
+        score, uncertainty = self._respond(X)
+        if self.boundary_ is None:
+            flagged = np.zeros(len(score), dtype=bool)
+        else:
+            flagged = np.asarray(self.boundary_.decide(score, uncertainty), dtype=bool)
+        return self.classes_[np.where(flagged, self._positive_index, 1 - self._positive_index)]
+
+    def decision_function(self, X):
+        """Distance of each row's score from the threshold of its level of uncertainty.
+
+        Greater than 0 exactly where ``predict`` gives ``classes_[1]``. In levels that flag nothing a score of
+        ``predict_proba`` is measured from just above 1, a margin s is turned into -log(1 + exp(-s)), always negative.
+        With ``classes_[0]`` as the positive class the sign is turned, so that the rule above holds.
+
+        Because thresholds differ between levels, the order of rows is not that of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "estimator_")
+        score, uncertainty = self._respond(X)
+        if self.boundary_ is None:
+            threshold = np.full(len(score), np.nan)
+        else:
+            edges = np.asarray(self.boundary_.uncertainty_edges, dtype=np.float64)
+            by_level = np.array([np.nan if t is None else t for t in self.boundary_.score_thresholds], dtype=np.float64)
+            threshold = by_level[np.searchsorted(edges, uncertainty, side="right")]
+        closed = np.isnan(threshold)
+        if self._positive_index == 1:
+            # From the number just below the threshold: a score on the threshold is flagged, so it must be above 0.
+            decision = score - np.nextafter(threshold, -np.inf)
+        else:
+            decision = score - threshold
+        if closed.any():
+            tiny = np.finfo(np.float64).tiny
+            rest = score[closed]
+            rest = rest - np.nextafter(1, 2) if self.response_method_ == "predict_proba" else -np.logaddexp(0, -rest)
+            decision[closed] = np.minimum(rest, -tiny)
+        return decision if self._positive_index == 1 else -decision
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the classes, as the fitted estimator gives them.
+
+        The boundary has no part in them: the likelier class is not always the predicted one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, 2)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities, as the fitted estimator gives them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, 2)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_log_proba(X)
+
+    def predict_uncertainty(self, X):
+        """Uncertainty of each row, as the boundary sees it; larger is less certain.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        uncertainty : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "estimator_")
+        return self._source.uncertainty(self.estimator_, X)
+
+    def predict_score(self, X):
+        """Score of the positive class for each row, as the boundary sees it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "estimator_")
+        return _response(self.estimator_, X, [self.response_method_], self._positive_index)[0]
+
+    def get_metadata_routing(self):
+        """Metadata routing of this object: its own ``sample_weight``, the estimator's ``fit``, the splitter's ``split``.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.categorical = inner.input_tags.categorical
+        tags.input_tags.string = inner.input_tags.string
+        return tags
+
+    def _goal(self):
+        goal = {name: getattr(self, name) for name in _GOALS if getattr(self, name) is not None}
+        if len(goal) > 1:
+            raise ValueError(f"BoundaryClassifier: one goal is possible, {' and '.join(goal)} are given")
+        return goal or {"min_precision": _DEFAULT_MIN_PRECISION}
+
+    def _response_methods(self):
+        if self.response_method == "auto":
+            return ["predict_proba", "decision_function"]
+        if self.response_method in ("predict_proba", "decision_function"):
+            return [self.response_method]
+        raise ValueError(
+            f"BoundaryClassifier: response_method is {self.response_method!r}, "
+            "must be 'auto', 'predict_proba' or 'decision_function'"
+        )
+
+    @staticmethod
+    def _check_target(y):
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. Unknown label type: {kind}"
+            )
+
+    def _find_positive(self):
+        if self.pos_label is None:
+            return 1
+        at = np.flatnonzero(self.classes_ == self.pos_label)
+        if len(at) != 1:
+            raise ValueError(
+                f"BoundaryClassifier: pos_label is {self.pos_label!r}, the classes are {list(self.classes_)}"
+            )
+        return int(at[0])
+
+    def _splitter(self, y, random):
+        if isinstance(self.cv, Real) and not isinstance(self.cv, (bool, int, np.integer)):
+            if not 0 < self.cv < 1:
+                raise ValueError(f"BoundaryClassifier: cv is {self.cv}, a share of rows must be in (0, 1)")
+            return StratifiedShuffleSplit(n_splits=1, test_size=self.cv, random_state=random.randint(2**31))
+        return check_cv(self.cv, y=y, classifier=True)
+
+    def _route(self, sample_weight, params):
+        if _routing_enabled():
+            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+        fit_params = dict(params)
+        if sample_weight is not None:
+            if "sample_weight" in signature(self.estimator.fit).parameters:
+                fit_params["sample_weight"] = sample_weight
+            elif not (isinstance(self.cv, str) and self.cv == "prefit"):
+                warnings.warn(
+                    f"BoundaryClassifier: {type(self.estimator).__name__}.fit takes no sample_weight; "
+                    "the weights are used for the boundary alone",
+                    stacklevel=3,
+                )
+        return Bunch(splitter=Bunch(split={}), estimator=Bunch(fit=fit_params))
+
+    def _fit_boundary(self, goal):
+        rows = self.holdout_
+        try:
+            return fit_boundary(
+                rows.y, rows.score, rows.uncertainty, **goal, levels=self.levels, bins=self.bins,
+                binning=self.binning, method=self.method, sample_weight=rows.sample_weight,
+            )  # fmt: skip
+        except InfeasibleError as error:
+            if self.on_infeasible == "raise":
+                raise
+            warnings.warn(f"BoundaryClassifier flags no rows: {error}", stacklevel=3)
+            return None
+
+    def _respond(self, X):
+        return self.predict_score(X), self.predict_uncertainty(X)
+
+
+def _positions(rows):
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows

@@ -1,0 +1,549 @@
+# SPDX-License-Identifier: MIT
+"""Pictures of boundaries, frontiers and calibration. matplotlib is imported when something is drawn, not before."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import limen
+
+# Colours of Okabe and Ito, which the colour-blind can tell apart, from dark to light; line styles tell them apart in grey.
+_LINES = (
+    {"color": "#000000", "linestyle": "-"},
+    {"color": "#D55E00", "linestyle": (0, (5, 1.5))},
+    {"color": "#009E73", "linestyle": (0, (1, 1))},
+    {"color": "#CC79A7", "linestyle": (0, (5, 1.5, 1, 1.5))},
+    {"color": "#E69F00", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    {"color": "#56B4E9", "linestyle": (0, (8, 2))},
+)
+_MARKERS = "os^Dv<>pP*X"
+
+
+def _pyplot():
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("limen's displays need matplotlib: pip install matplotlib") from error
+    return pyplot
+
+
+def _columns(y, score, uncertainty, sample_weight, who):
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
+        raise ValueError(f"{who}: y must be a column of 0 and 1")
+    columns = [y.astype(bool), np.asarray(score, dtype=np.float64), np.asarray(uncertainty, dtype=np.float64)]
+    columns.append(np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
+    for name, column in zip(("score", "uncertainty", "sample_weight"), columns[1:]):
+        if column.shape != y.shape:
+            raise ValueError(f"{who}: {name} has shape {column.shape}, y has {y.shape}")
+        if not np.isfinite(column).all():
+            raise ValueError(f"{who}: {name} has values that are not finite")
+    if y.all() or not y.any():
+        raise ValueError(f"{who}: y has only one class; both are needed")
+    return columns
+
+
+def _holdout(estimator, X, y, sample_weight, who):
+    """Label, score, uncertainty and weight of rows as a fitted BoundaryClassifier sees them; without X its own hold-out."""
+    if not hasattr(estimator, "predict_uncertainty"):
+        raise ValueError(
+            f"{who}: {type(estimator).__name__} is no BoundaryClassifier; from_predictions takes arrays of any model"
+        )
+    if not hasattr(estimator, "holdout_"):
+        raise ValueError(f"{who}: the BoundaryClassifier is not fitted")
+    if X is None:
+        rows = estimator.holdout_
+        return rows.y, rows.score, rows.uncertainty, rows.sample_weight
+    positive = np.asarray(y) == estimator.classes_[estimator._positive_index]
+    return positive, estimator.predict_score(X), estimator.predict_uncertainty(X), sample_weight
+
+
+def _edges(values, y, weight, cells):
+    """Edges of cells with equal shares of the rows, each class counting for one half, ties never split."""
+    share = np.where(y, weight / weight[y].sum(), weight / weight[~y].sum())
+    order = np.argsort(values, kind="stable")
+    position = np.cumsum(share[order]) / share.sum()
+    inner = values[order][np.searchsorted(position, np.arange(1, cells) / cells).clip(max=len(values) - 1)]
+    low, high = values.min(), values.max()
+    inner = np.unique(inner)
+    inner = inner[inner > low]
+    # The last edge lies above every value, so that a row is in the cell of the last edge at or below it.
+    top = high + (high - low) * 1e-3 if high > low else low + 1
+    return np.concatenate([[low], inner, [top]])
+
+
+class BoundaryDisplay:
+    """Share of positives over score and uncertainty, with boundaries drawn on it.
+
+    Use :meth:`from_predictions` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    positivity : ndarray of shape (uncertainty cells, score cells)
+        Share of positives in each cell; NaN where there is no row.
+    score_edges, uncertainty_edges : ndarray
+        Edges of the cells, one more than cells.
+    boundaries : dict of str to limen.Boundary
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    mesh_ : matplotlib QuadMesh
+    lines_ : dict of str to matplotlib Line2D
+        The boundaries: thresholds by level as x, edges of the levels as y. A level that flags nothing is drawn at the right edge.
+    """
+
+    def __init__(self, *, positivity, score_edges, uncertainty_edges, boundaries):
+        self.positivity = positivity
+        self.score_edges = score_edges
+        self.uncertainty_edges = uncertainty_edges
+        self.boundaries = boundaries
+
+    @classmethod
+    def from_predictions(
+        cls, y, score, uncertainty, *, boundaries=None, methods=("exact", "st"), levels=3, bins=None, sample_weight=None,
+        score_cells=24, uncertainty_cells=12, ax=None, scale="quantile", colorbar=True, **goal,
+    ):  # fmt: skip
+        """Draw labelled rows.
+
+        Parameters
+        ----------
+        y, score, uncertainty : array-like of shape (n_samples,)
+        boundaries : limen.Boundary or dict of str to Boundary, default=None
+            What to draw. None: the boundaries of `methods`, fitted on these rows.
+        methods, levels, bins, **goal :
+            As in :func:`limen.fit_boundary`; without a goal ``min_precision=0.9``. Methods that find no boundary are left out.
+        score_cells, uncertainty_cells : int, default=24, 12
+            Cells in each direction, with equal shares of the rows (each class counts for one half).
+        ax, scale, colorbar :
+            See :meth:`plot`.
+
+        Returns
+        -------
+        display : BoundaryDisplay
+        """
+        y, score, uncertainty, weight = _columns(y, score, uncertainty, sample_weight, "BoundaryDisplay")
+        if boundaries is None:
+            boundaries = {}
+            for method in methods:
+                try:
+                    boundaries[method] = limen.fit_boundary(
+                        y, score, uncertainty, levels=levels, bins=bins, method=method, sample_weight=sample_weight,
+                        **(goal or {"min_precision": 0.9}),
+                    )  # fmt: skip
+                except limen.InfeasibleError:
+                    continue
+        elif goal:
+            raise ValueError(f"BoundaryDisplay: boundaries are given, so {' and '.join(goal)} has no meaning")
+        elif not isinstance(boundaries, dict):
+            boundaries = {boundaries.method: boundaries}
+        score_edges = _edges(score, y, weight, score_cells)
+        uncertainty_edges = _edges(uncertainty, y, weight, uncertainty_cells)
+        grid = [uncertainty_edges, score_edges]
+        total, _, _ = np.histogram2d(uncertainty, score, bins=grid, weights=weight)
+        positive, _, _ = np.histogram2d(uncertainty[y], score[y], bins=grid, weights=weight[y])
+        positivity = np.divide(positive, total, out=np.full_like(total, np.nan), where=total > 0)
+        display = cls(
+            positivity=positivity, score_edges=score_edges, uncertainty_edges=uncertainty_edges, boundaries=boundaries
+        )
+        return display.plot(ax=ax, scale=scale, colorbar=colorbar)
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, sample_weight=None, methods=("st",), **kwargs):
+        """Draw the boundary of a fitted BoundaryClassifier on rows X, y; without them on its out-of-fold rows.
+
+        Parameters
+        ----------
+        estimator : BoundaryClassifier, fitted
+        X, y : rows and labels, default=None
+        sample_weight : array-like, default=None
+        methods : sequence of str, default=("st",)
+            Methods drawn beside the estimator's own, fitted on its out-of-fold rows with its goal.
+        **kwargs : dict
+            See :meth:`from_predictions`.
+
+        Returns
+        -------
+        display : BoundaryDisplay
+        """
+        columns = _holdout(estimator, X, y, sample_weight, "BoundaryDisplay")
+        boundaries = {} if estimator.boundary_ is None else {estimator.boundary_.method: estimator.boundary_}
+        rows = estimator.holdout_
+        for method in methods:
+            if method not in boundaries:
+                try:
+                    boundaries[method] = limen.fit_boundary(
+                        rows.y, rows.score, rows.uncertainty, levels=estimator.levels, bins=estimator.bins,
+                        binning=estimator.binning, method=method, sample_weight=rows.sample_weight, **estimator._goal(),
+                    )  # fmt: skip
+                except limen.InfeasibleError:
+                    continue
+        return cls.from_predictions(*columns[:3], sample_weight=columns[3], boundaries=boundaries, **kwargs)
+
+    def plot(self, *, ax=None, scale="quantile", colorbar=True):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: a new figure.
+        scale : {"quantile", "value"}, default="quantile"
+            ``"quantile"`` gives all cells one size; the ticks tell the values. ``"value"``: plain axes.
+        colorbar : bool, default=True
+
+        Returns
+        -------
+        display : BoundaryDisplay
+        """
+        if scale not in ("quantile", "value"):
+            raise ValueError(f'BoundaryDisplay: scale is {scale!r}, must be "quantile" or "value"')
+        plt = _pyplot()
+        from matplotlib import patheffects
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        x, y = self.score_edges, self.uncertainty_edges
+        if scale == "quantile":
+            _equal_cells(ax.xaxis, ax.set_xscale, x, 7)
+            _equal_cells(ax.yaxis, ax.set_yscale, y, 6)
+        ax.set_facecolor("white")
+        ax.patch.set(hatch="////", edgecolor="0.8")
+        self.mesh_ = ax.pcolormesh(
+            x,
+            y,
+            np.ma.masked_invalid(self.positivity),
+            cmap=_cool_map(),
+            vmin=0,
+            vmax=1,
+            edgecolors="none",
+            rasterized=True,
+        )
+        self.lines_ = {}
+        for at, (name, boundary) in enumerate(self.boundaries.items()):
+            thresholds = np.asarray(boundary.score_thresholds, dtype=np.float64)
+            edges = np.asarray(boundary.uncertainty_edges, dtype=np.float64)
+            steps_x = np.repeat(np.where(np.isnan(thresholds), x[-1], thresholds), 2)
+            steps_y = np.concatenate([[y[0]], np.repeat(edges, 2), [y[-1]]])
+            (self.lines_[name],) = ax.plot(steps_x, steps_y, label=name, linewidth=2, **_LINES[at % len(_LINES)])
+            self.lines_[name].set_path_effects([patheffects.withStroke(linewidth=4, foreground="white")])
+        ax.set(xlabel="score", ylabel="uncertainty", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+        self.figure_, self.ax_ = ax.figure, ax
+        if self.lines_:
+            _legend_above(ax, len(self.lines_))
+        if colorbar:
+            bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02)
+            bar.set_label("share of positives")
+            bar.outline.set_linewidth(0.5)
+        return self
+
+
+class FrontierDisplay:
+    """Recall that each precision bound allows, with a 2-D boundary and with one threshold, and the gain between them.
+
+    Use :meth:`from_predictions` or :meth:`from_estimator`. Both curves are fitted on the rows they are drawn for; with few
+    rows the gain contains some fitting of noise. :func:`limen.compare` judges on other rows.
+
+    Parameters
+    ----------
+    bounds : ndarray
+        Precision bounds, increasing.
+    recall, st_recall : ndarray of the same shape
+        Highest recall at a precision of at least each bound; NaN where it cannot be reached.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    gain_ax_ : matplotlib Axes or None
+    line_, st_line_, gain_line_ : matplotlib Line2D
+    gain : ndarray
+        Recall of the boundary over that of one threshold, less 1.
+    """
+
+    def __init__(self, *, bounds, recall, st_recall):
+        self.bounds = bounds
+        self.recall = recall
+        self.st_recall = st_recall
+
+    @property
+    def gain(self):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gain = self.recall / self.st_recall - 1
+        return np.where(np.isfinite(gain), gain, np.nan)
+
+    @classmethod
+    def from_predictions(
+        cls, y, score, uncertainty, *, bounds=None, levels=3, bins=None, sample_weight=None, ax=None, names=None
+    ):
+        """Draw labelled rows.
+
+        Parameters
+        ----------
+        y, score, uncertainty : array-like of shape (n_samples,)
+        bounds : array-like, default=None
+            Precision bounds; None: 101 of them, from the share of positives to 1.
+        levels, bins :
+            As in :func:`limen.fit_boundary`.
+        sample_weight : array-like, default=None
+        ax, names :
+            See :meth:`plot`.
+
+        Returns
+        -------
+        display : FrontierDisplay
+        """
+        y, score, uncertainty, weight = _columns(y, score, uncertainty, sample_weight, "FrontierDisplay")
+        if bounds is None:
+            bounds = np.linspace(np.average(y, weights=weight), 1, 101)
+        bounds = np.sort(np.asarray(bounds, dtype=np.float64))
+        found = limen.frontier(
+            y, score, uncertainty, levels=levels, bins="all" if bins is None else bins, sample_weight=sample_weight
+        )
+        recall, st_recall = (_recall_at(curve, bounds) for curve in (found.hull, found.st))
+        return cls(bounds=bounds, recall=recall, st_recall=st_recall).plot(
+            ax=ax, names=names or (f"{levels} levels", "one threshold")
+        )
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, sample_weight=None, **kwargs):
+        """Draw for a fitted BoundaryClassifier on rows X, y; without them on its out-of-fold rows.
+
+        Parameters
+        ----------
+        estimator : BoundaryClassifier, fitted
+        X, y : rows and labels, default=None
+        sample_weight : array-like, default=None
+        **kwargs : dict
+            See :meth:`from_predictions`.
+
+        Returns
+        -------
+        display : FrontierDisplay
+        """
+        columns = _holdout(estimator, X, y, sample_weight, "FrontierDisplay")
+        kwargs = {"levels": estimator.levels, "bins": estimator.bins, **kwargs}
+        return cls.from_predictions(*columns[:3], sample_weight=columns[3], **kwargs)
+
+    def plot(self, *, ax=None, names=("boundary", "one threshold")):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or pair of them, default=None
+            Of a pair the second is for the gain; with a single one the gain is not drawn. None: a new figure with both.
+        names : pair of str
+            Names of the two curves in the legend.
+
+        Returns
+        -------
+        display : FrontierDisplay
+        """
+        plt = _pyplot()
+        from matplotlib.ticker import PercentFormatter
+
+        if ax is None:
+            _, ax = plt.subplots(
+                2, 1, figsize=(5.6, 5.2), sharex=True, layout="constrained", gridspec_kw={"height_ratios": (2, 1)}
+            )
+        both = np.ravel(np.asarray(ax, dtype=object))
+        top, below = both[0], both[1] if len(both) > 1 else None
+        self.figure_, self.ax_, self.gain_ax_ = top.figure, top, below
+        if below is not None:
+            top.tick_params(labelbottom=False)
+        (self.line_,) = top.plot(self.bounds, self.recall, label=names[0], linewidth=2, color="#0072B2")
+        (self.st_line_,) = top.plot(self.bounds, self.st_recall, label=names[1], linewidth=1.8, **_LINES[1])
+        top.fill_between(self.bounds, self.st_recall, self.recall, color="#0072B2", alpha=0.12, linewidth=0)
+        top.set(ylabel="recall", xlim=(self.bounds[0], self.bounds[-1]), ylim=(0, 1.02))
+        top.legend(loc="upper right", frameon=False)
+        _quiet(top)
+        self.gain_line_ = None
+        if below is not None:
+            (self.gain_line_,) = below.plot(self.bounds, self.gain, linewidth=1.8, color="#0072B2")
+            below.fill_between(self.bounds, 0, np.nan_to_num(self.gain), color="#0072B2", alpha=0.12, linewidth=0)
+            below.axhline(0, color="0.4", linewidth=0.8)
+            below.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+            below.set(xlabel="precision bound", ylabel="gain in recall")
+            _quiet(below)
+        else:
+            top.set_xlabel("precision bound")
+        return self
+
+
+class CalibrationLevelsDisplay:
+    """Share of positives by score, one curve for each level of uncertainty.
+
+    If the curves lie on each other, the uncertainty says nothing that the score does not say.
+
+    Parameters
+    ----------
+    curves : list of dict
+        For each level ``score`` (mean of each bin), ``positivity``, ``low`` and ``high`` (Wilson's 95% interval) and ``rows``.
+    uncertainty_edges : ndarray
+        Edges between the levels.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    lines_ : list of matplotlib Line2D
+    """
+
+    def __init__(self, *, curves, uncertainty_edges):
+        self.curves = curves
+        self.uncertainty_edges = uncertainty_edges
+
+    @classmethod
+    def from_predictions(cls, y, score, uncertainty, *, levels=3, n_bins=10, uncertainty_edges=None, ax=None):
+        """Draw labelled rows.
+
+        Parameters
+        ----------
+        y, score, uncertainty : array-like of shape (n_samples,)
+        levels : int, default=3
+            Levels of equal size, equal uncertainties never split.
+        n_bins : int, default=10
+            Bins of each level, by quantiles of the score, each class counting for one half.
+        uncertainty_edges : array-like, default=None
+            Edges between the levels, such as those of a boundary; `levels` is not used then.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : CalibrationLevelsDisplay
+        """
+        y, score, uncertainty, _ = _columns(y, score, uncertainty, None, "CalibrationLevelsDisplay")
+        if uncertainty_edges is None:
+            rows = np.column_stack([score, uncertainty])
+            uncertainty_edges = limen.LevelIsotonic(levels=levels).fit(rows, y).uncertainty_edges_
+        uncertainty_edges = np.asarray(uncertainty_edges, dtype=np.float64)
+        level = np.searchsorted(uncertainty_edges, uncertainty, side="right")
+        curves = []
+        for at in range(len(uncertainty_edges) + 1):
+            in_level = level == at
+            curves.append(_reliability(y[in_level], score[in_level], n_bins))
+        return cls(curves=curves, uncertainty_edges=uncertainty_edges).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, **kwargs):
+        """Draw for a fitted BoundaryClassifier on rows X, y, with its own levels; without X on its out-of-fold rows.
+
+        Parameters
+        ----------
+        estimator : BoundaryClassifier, fitted
+        X, y : rows and labels, default=None
+        **kwargs : dict
+            See :meth:`from_predictions`.
+
+        Returns
+        -------
+        display : CalibrationLevelsDisplay
+        """
+        columns = _holdout(estimator, X, y, None, "CalibrationLevelsDisplay")
+        if "levels" not in kwargs and estimator.boundary_ is not None:
+            kwargs = {"uncertainty_edges": estimator.boundary_.uncertainty_edges, **kwargs}
+        return cls.from_predictions(*columns[:3], **kwargs)
+
+    def plot(self, *, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        display : CalibrationLevelsDisplay
+        """
+        plt = _pyplot()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
+        self.figure_, self.ax_ = ax.figure, ax
+        scores = np.concatenate([curve["score"] for curve in self.curves])
+        if scores.min() >= 0 and scores.max() <= 1:
+            ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=(0, (1, 2)), zorder=0)
+            ax.set(xlim=(-0.01, 1.01), aspect="equal")
+        colors = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, max(len(self.curves), 2)))
+        self.lines_ = []
+        for at, curve in enumerate(self.curves):
+            spread = np.abs(np.stack([curve["low"], curve["high"]]) - curve["positivity"])
+            bars = ax.errorbar(
+                curve["score"], curve["positivity"], yerr=spread, color=colors[at], marker=_MARKERS[at % len(_MARKERS)],
+                markersize=5, linewidth=1.6, elinewidth=0.9, capsize=0, label=self._name(at),
+            )  # fmt: skip
+            self.lines_.append(bars[0])
+        ax.set(xlabel="mean score", ylabel="share of positives", ylim=(-0.01, 1.01))
+        ax.legend(title="uncertainty", frameon=False, loc="upper left", alignment="left")
+        _quiet(ax)
+        return self
+
+    def _name(self, at):
+        edges = [f"{edge:.3g}" for edge in self.uncertainty_edges]
+        if not edges:
+            return "all rows"
+        if at == 0:
+            return f"below {edges[0]}"
+        return f"{edges[at - 1]} and above" if at == len(edges) else f"{edges[at - 1]} to {edges[at]}"
+
+
+def _recall_at(points, bounds):
+    precision, recall = points.precision, points.recall
+    order = np.argsort(precision, kind="stable")
+    precision, recall = precision[order], recall[order]
+    best = np.maximum.accumulate(recall[::-1])[::-1]  # highest recall at this precision or a higher one
+    at = np.searchsorted(precision, bounds, side="left")
+    return np.where(at < len(best), best[np.minimum(at, len(best) - 1)], np.nan)
+
+
+def _reliability(y, score, n_bins):
+    """Mean score and share of positives of each bin, with Wilson's interval of 95%."""
+    if len(y) == 0:
+        return {name: np.zeros(0) for name in ("score", "positivity", "low", "high", "rows")}
+    if y.all() or not y.any():
+        edges = np.unique(np.quantile(score, np.arange(1, n_bins) / n_bins))
+    else:
+        edges = _edges(score, y, np.ones(len(y)), n_bins)[1:-1]
+    cell = np.searchsorted(edges, score, side="right")
+    rows = np.bincount(cell)
+    kept = rows > 0
+    rows = rows[kept].astype(np.float64)
+    mean = np.bincount(cell, weights=score)[kept] / rows
+    rate = np.bincount(cell, weights=y)[kept] / rows
+    z = 1.959963984540054
+    middle = (rate + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z / (1 + z * z / rows) * np.sqrt(rate * (1 - rate) / rows + z * z / (4 * rows * rows))
+    low, high = np.minimum(middle - half, rate), np.maximum(middle + half, rate)
+    return {"score": mean, "positivity": rate, "low": low.clip(0), "high": high.clip(max=1), "rows": rows}
+
+
+def _equal_cells(axis, set_scale, edges, ticks):
+    """An axis on which all cells are equally wide; data coordinates stay values."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    at = np.arange(len(edges), dtype=np.float64)
+    set_scale("function", functions=(lambda v: np.interp(v, edges, at), lambda v: np.interp(v, at, edges)))
+    shown = np.unique(np.linspace(0, len(edges) - 1, min(ticks, len(edges))).round().astype(int))
+    digits = next((d for d in range(2, 7) if len({f"{edge:.{d}g}" for edge in edges[shown]}) == len(shown)), 7)
+    axis.set_major_locator(FixedLocator(edges[shown]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.{digits}g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def _cool_map():
+    """White to dark blue, even steps of lightness: prints in grey, and leaves warm colours to the lines."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(
+        "limen", ["#FFFFFF", "#D6E4F0", "#9DC3E0", "#5B9AC9", "#1F6CA8", "#0B3D6B"]
+    )
+
+
+def _legend_above(ax, columns):
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=min(columns, 4), frameon=False, borderaxespad=0.2,
+        handlelength=2.8,
+    )  # fmt: skip
+
+
+def _quiet(ax):
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.9", linewidth=0.6)
+    ax.set_axisbelow(True)
