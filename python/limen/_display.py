@@ -256,7 +256,7 @@ class FrontierDisplay:
     gain_ax_ : matplotlib Axes or None
     line_, st_line_, gain_line_ : matplotlib Line2D
     gain : ndarray
-        Recall of the boundary over that of one threshold, less 1.
+        Recall of the boundary over that of one threshold, less 1; NaN where the latter is below 1%.
     """
 
     def __init__(self, *, bounds, recall, st_recall):
@@ -266,9 +266,8 @@ class FrontierDisplay:
 
     @property
     def gain(self):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            gain = self.recall / self.st_recall - 1
-        return np.where(np.isfinite(gain), gain, np.nan)
+        known = np.nan_to_num(self.st_recall) >= 0.01
+        return np.divide(self.recall, self.st_recall, out=np.full(len(self.bounds), np.nan), where=known) - 1
 
     @classmethod
     def from_predictions(
@@ -280,7 +279,7 @@ class FrontierDisplay:
         ----------
         y, score, uncertainty : array-like of shape (n_samples,)
         bounds : array-like, default=None
-            Precision bounds; None: 101 of them, from the share of positives to 1.
+            Precision bounds; None: 101 of them, from the share of positives to 1, to four digits.
         levels, bins :
             As in :func:`limen.fit_boundary`.
         sample_weight : array-like, default=None
@@ -293,12 +292,19 @@ class FrontierDisplay:
         """
         y, score, uncertainty, weight = _columns(y, score, uncertainty, sample_weight, "FrontierDisplay")
         if bounds is None:
-            bounds = np.linspace(np.average(y, weights=weight), 1, 101)
+            bounds = np.unique(np.linspace(np.average(y, weights=weight), 1, 101).round(4))
         bounds = np.sort(np.asarray(bounds, dtype=np.float64))
         found = limen.frontier(
-            y, score, uncertainty, levels=levels, bins="all" if bins is None else bins, sample_weight=sample_weight
+            y,
+            score,
+            uncertainty,
+            min_precision=bounds.tolist(),
+            levels=levels,
+            bins="all" if bins is None else bins,
+            sample_weight=sample_weight,
         )
-        recall, st_recall = (_recall_at(curve, bounds) for curve in (found.hull, found.st))
+        recall = np.array([point.recall if point.feasible else np.nan for point in found.exact])
+        st_recall = _recall_at(found.st, bounds)
         return cls(bounds=bounds, recall=recall, st_recall=st_recall).plot(
             ax=ax, names=names or (f"{levels} levels", "one threshold")
         )
@@ -352,16 +358,18 @@ class FrontierDisplay:
         (self.line_,) = top.plot(self.bounds, self.recall, label=names[0], linewidth=2, color="#0072B2")
         (self.st_line_,) = top.plot(self.bounds, self.st_recall, label=names[1], linewidth=1.8, **_LINES[1])
         top.fill_between(self.bounds, self.st_recall, self.recall, color="#0072B2", alpha=0.12, linewidth=0)
-        top.set(ylabel="recall", xlim=(self.bounds[0], self.bounds[-1]), ylim=(0, 1.02))
+        reached = self.bounds[np.isfinite(self.recall)]
+        last = reached[-1] if len(reached) > 1 else self.bounds[-1]
+        top.set(ylabel="recall", xlim=(self.bounds[0], last), ylim=(0, 1.02))
         top.legend(loc="upper right", frameon=False)
         _quiet(top)
         self.gain_line_ = None
         if below is not None:
             (self.gain_line_,) = below.plot(self.bounds, self.gain, linewidth=1.8, color="#0072B2")
-            below.fill_between(self.bounds, 0, np.nan_to_num(self.gain), color="#0072B2", alpha=0.12, linewidth=0)
+            below.fill_between(self.bounds, 0, self.gain, color="#0072B2", alpha=0.12, linewidth=0)
             below.axhline(0, color="0.4", linewidth=0.8)
             below.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            below.set(xlabel="precision bound", ylabel="gain in recall")
+            below.set(xlabel="precision bound", ylabel="gain in recall", xlim=(self.bounds[0], last))
             _quiet(below)
         else:
             top.set_xlabel("precision bound")

@@ -224,10 +224,9 @@ class NeighbourEvidence(BaseEstimator):
     def fit(self, X, y=None):
         """Keep the training rows."""
         from sklearn.neighbors import NearestNeighbors
-        from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        self.scaler_ = make_pipeline(StandardScaler()).fit(X)
+        self.scaler_ = StandardScaler(with_mean=False).fit(X)  # distances do not depend on the mean
         self.neighbours_ = NearestNeighbors(n_neighbors=self.k, n_jobs=self.n_jobs).fit(self.scaler_.transform(X))
         return self
 

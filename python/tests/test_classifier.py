@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: MIT
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+import sklearn  # noqa: E402
+from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402
+from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
+from sklearn.datasets import make_classification  # noqa: E402
+from sklearn.ensemble import (  # noqa: E402
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.frozen import FrozenEstimator  # noqa: E402
+from sklearn.gaussian_process import GaussianProcessClassifier  # noqa: E402
+from sklearn.linear_model import LogisticRegression, RidgeClassifier  # noqa: E402
+from sklearn.model_selection import (  # noqa: E402
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+import limen  # noqa: E402
+from limen import BoundaryClassifier, uncertainty  # noqa: E402
+
+X, Y = make_classification(600, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=1)
+X_NEW, Y_NEW = X[400:], Y[400:]
+X, Y = X[:400], Y[:400]
+NAMES = np.where(Y == 1, "fraud", "fine")
+
+
+def first_feature(estimator, X):
+    return np.asarray(X)[:, 0]
+
+
+def forest(**options):
+    return RandomForestClassifier(12, min_samples_leaf=3, random_state=0, **options)
+
+
+WEIGHTS_ARE_NOT_ROWS = "folds are cut by rows, so that a weight of 2 is not a row given twice"
+WITH_WEIGHTS = {
+    "check_sample_weight_equivalence_on_dense_data": WEIGHTS_ARE_NOT_ROWS,
+    "check_sample_weight_equivalence_on_sparse_data": WEIGHTS_ARE_NOT_ROWS,
+}
+WITH_PROBABILITIES = {
+    "check_classifiers_train": "the likelier class is not the predicted one: the threshold is not 0.5, and differs by level",
+    "check_decision_proba_consistency": "the distance from the threshold of a row's level has an order of its own",
+}
+
+
+def expected_to_fail(estimator):
+    return {**WITH_WEIGHTS, **(WITH_PROBABILITIES if hasattr(estimator, "predict_proba") else {})}
+
+
+@parametrize_with_checks(
+    [
+        BoundaryClassifier(LogisticRegression(), cv=2, n_members=2, random_state=0),
+        BoundaryClassifier(RidgeClassifier(), f_beta=1, cv=2, uncertainty=uncertainty.NeighbourEvidence(k=1)),
+    ],
+    expected_failed_checks=expected_to_fail,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_it_is_cross_val_predict_and_fit_boundary():
+    folds = StratifiedKFold(4)
+    clf = BoundaryClassifier(forest(), min_precision=0.8, cv=folds).fit(X, Y)
+    score = cross_val_predict(forest(), X, Y, cv=folds, method="predict_proba")[:, 1]
+    spread = np.empty(len(Y))
+    for train, test in folds.split(X, Y):
+        spread[test] = uncertainty.leaf_evidence(forest().fit(X[train], Y[train]), X[test]).uncertainty
+    np.testing.assert_array_equal(clf.holdout_.score, score[clf.holdout_.index])
+    np.testing.assert_array_equal(clf.holdout_.uncertainty, spread[clf.holdout_.index])
+    np.testing.assert_array_equal(clf.holdout_.y, Y[clf.holdout_.index] == 1)
+    by_hand = limen.fit_boundary(Y, score, spread, min_precision=0.8)
+    assert clf.boundary_ == by_hand
+    whole = forest().fit(X, Y)
+    new = uncertainty.leaf_evidence(whole, X_NEW).uncertainty
+    expected = by_hand.decide(whole.predict_proba(X_NEW)[:, 1], new)
+    np.testing.assert_array_equal(clf.predict(X_NEW), expected.astype(int))
+    assert 0 < expected.sum() < len(expected)
+    np.testing.assert_array_equal(clf.predict_proba(X_NEW), whole.predict_proba(X_NEW))
+    assert clf.score(X_NEW, Y_NEW) == np.mean(expected == Y_NEW)
+
+
+@pytest.mark.parametrize("goal", [{"max_flag_rate": 0.1}, {"min_recall": 0.7}, {"cost": (3, 1)}, {"f_beta": 0.5}])
+def test_each_goal_reaches_fit_boundary(goal):
+    clf = BoundaryClassifier(forest(), **goal, levels=2, bins=50, binning="equi-span", method="exact").fit(X, Y)
+    rows = clf.holdout_
+    expected = limen.fit_boundary(
+        rows.y, rows.score, rows.uncertainty, **goal, levels=2, bins=50, binning="equi-span", method="exact"
+    )
+    assert clf.boundary_ == expected
+    assert clf.boundary_.levels == 2
+
+
+def test_the_goal_is_nine_tenths_of_precision_when_none_is_given():
+    clf = BoundaryClassifier(forest(), levels=2).fit(X, Y)
+    assert clf.boundary_.objective == limen.fit_boundary(
+        clf.holdout_.y, clf.holdout_.score, clf.holdout_.uncertainty, min_precision=0.9, levels=2
+    ).objective  # fmt: skip
+
+
+@pytest.mark.parametrize("positive", ["fraud", "fine", None])
+def test_either_class_can_be_the_positive_one(positive):
+    clf = BoundaryClassifier(forest(), min_precision=0.8, pos_label=positive).fit(X, NAMES)
+    column = 0 if positive == "fine" else 1
+    assert clf.classes_.tolist() == ["fine", "fraud"]
+    score = clf.estimator_.predict_proba(X_NEW)[:, column]
+    np.testing.assert_array_equal(clf.predict_score(X_NEW), score)
+    flagged = clf.boundary_.decide(score, clf.predict_uncertainty(X_NEW))
+    names = [clf.classes_[column], clf.classes_[1 - column]]
+    np.testing.assert_array_equal(clf.predict(X_NEW), np.where(flagged, *names))
+    np.testing.assert_array_equal(clf.holdout_.y, NAMES[clf.holdout_.index] == names[0])
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier()], ids=["proba", "margin"])
+def test_decisions_above_zero_are_the_second_class_even_on_a_threshold(estimator, positive):
+    # Prefit and judged on the hold-out itself: each threshold is the score of some row.
+    estimator = clone(estimator).fit(X_NEW, Y_NEW)
+    clf = BoundaryClassifier(
+        estimator, min_precision=0.8, cv="prefit", uncertainty=first_feature, pos_label=positive
+    ).fit(X, Y)
+    on_threshold = np.isin(clf.holdout_.score, clf.boundary_.score_thresholds)
+    assert on_threshold.any()
+    decision = clf.decision_function(X)
+    np.testing.assert_array_equal(clf.predict(X), (decision > 0).astype(int))
+    level = clf.boundary_.level(clf.holdout_.uncertainty)
+    distance = clf.holdout_.score - clf.boundary_.score_thresholds[level]
+    known = ~np.isnan(distance)
+    np.testing.assert_allclose(decision[known], (distance if positive else -distance)[known], atol=1e-12)
+    assert clf.holdout_.score.shape == (400,)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+def test_a_level_that_flags_nothing_has_finite_decisions_on_the_negative_side(method, positive):
+    y = Y.copy()
+    hopeless = X[:, 0] > np.quantile(X[:, 0], 0.7)
+    y[hopeless] = 1 - positive
+    estimator = LogisticRegression().fit(X[:, 1:], Y)
+    clf = BoundaryClassifier(
+        make_pipeline(_DropFirst(), FrozenEstimator(estimator)).fit(X, Y), min_precision=0.8, cv="prefit",
+        uncertainty=0, pos_label=positive, response_method=method,
+    ).fit(X, y)  # fmt: skip
+    assert np.isnan(clf.boundary_.score_thresholds[-1])
+    huge = np.repeat(X[hopeless], 2, axis=0) * 1000
+    decision = clf.decision_function(huge)
+    assert np.isfinite(decision).all()
+    np.testing.assert_array_equal(clf.predict(huge), (decision > 0).astype(int))
+    assert set(clf.predict(huge[huge[:, 0] > 0])) == {1 - positive}
+
+
+class _DropFirst(BaseEstimator):
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return np.asarray(X)[:, 1:]
+
+
+def test_prefit_takes_the_estimator_as_it_is_and_all_rows_as_hold_out():
+    fitted = forest().fit(X_NEW, Y_NEW)
+    clf = BoundaryClassifier(fitted, min_precision=0.7, cv="prefit").fit(X, Y)
+    assert clf.estimator_ is fitted
+    score, spread = fitted.predict_proba(X)[:, 1], uncertainty.leaf_evidence(fitted, X).uncertainty
+    assert clf.boundary_ == limen.fit_boundary(Y, score, spread, min_precision=0.7)
+    with pytest.raises(NotFittedError, match="cv='prefit' the estimator must be fitted"):
+        BoundaryClassifier(forest(), cv="prefit").fit(X, Y)
+    with pytest.raises(ValueError, match="y has the classes .*fine.*, the prefit estimator"):
+        BoundaryClassifier(fitted, cv="prefit").fit(X, NAMES)
+
+
+def test_one_hold_out_split_and_no_refit_keeps_its_estimator():
+    clf = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, refit=False, random_state=4).fit(X, Y)
+    assert len(set(clf.holdout_.index)) == 120
+    np.testing.assert_array_equal(clf.holdout_.score, clf.predict_score(X)[clf.holdout_.index])
+    again = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, random_state=4).fit(X, Y)
+    assert again.boundary_ == clf.boundary_
+    np.testing.assert_array_equal(again.predict_proba(X_NEW), forest().fit(X, Y).predict_proba(X_NEW))
+    assert (clf.predict_proba(X_NEW) != again.predict_proba(X_NEW)).any()
+    with pytest.raises(ValueError, match="refit=False needs a single split, cv has 5"):
+        BoundaryClassifier(forest(), refit=False).fit(X, Y)
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the weights it was fitted with."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.weight_ = sample_weight
+        self.model_ = LogisticRegression().fit(X, y, sample_weight)
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+WEIGHT = np.random.default_rng(0).integers(1, 5, len(Y)).astype(float)
+
+
+def test_weights_reach_the_estimator_and_the_boundary():
+    clf = BoundaryClassifier(Recorder(), min_precision=0.7, uncertainty=first_feature).fit(X, Y, sample_weight=WEIGHT)
+    np.testing.assert_array_equal(clf.estimator_.weight_, WEIGHT)
+    rows = clf.holdout_
+    np.testing.assert_array_equal(rows.sample_weight, WEIGHT[rows.index])
+    expected = limen.fit_boundary(
+        rows.y, rows.score, rows.uncertainty, min_precision=0.7, sample_weight=WEIGHT[rows.index]
+    )
+    assert clf.boundary_ == expected
+    plain = limen.fit_boundary(rows.y, rows.score, rows.uncertainty, min_precision=0.7)
+    assert clf.boundary_ != plain
+
+
+def test_an_estimator_without_weights_leaves_them_to_the_boundary():
+    clf = BoundaryClassifier(make_pipeline(Recorder()), min_precision=0.7, uncertainty=first_feature)
+    with pytest.warns(UserWarning, match="Pipeline.fit takes no sample_weight"):
+        clf.fit(X, Y, sample_weight=WEIGHT)
+    assert clf.estimator_[-1].weight_ is None
+    assert clf.holdout_.sample_weight is not None
+
+
+@pytest.mark.parametrize("to_estimator", [True, False])
+def test_metadata_routing_gives_weights_to_those_who_request_them(to_estimator):
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = Recorder().set_fit_request(sample_weight=to_estimator)
+        clf = BoundaryClassifier(inner, min_precision=0.7, uncertainty=first_feature)
+        clf.fit(X, Y, sample_weight=WEIGHT)
+        assert (clf.estimator_.weight_ is not None) == to_estimator
+        assert clf.holdout_.sample_weight is not None
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        outer = make_pipeline(scaler, clone(clf).set_fit_request(sample_weight=True))
+        outer.fit(X, Y, sample_weight=WEIGHT)
+        assert outer[-1].holdout_.sample_weight is not None
+        assert (outer[-1].estimator_.weight_ is not None) == to_estimator
+
+
+def test_metadata_routing_gives_groups_to_the_splitter():
+    groups = np.arange(400) // 8
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = BoundaryClassifier(forest(), min_precision=0.7, cv=GroupKFold(4)).fit(X, Y, groups=groups)
+    expected = np.concatenate([test for _, test in GroupKFold(4).split(X, Y, groups)])
+    np.testing.assert_array_equal(clf.holdout_.index, expected)
+
+
+def test_pickled_and_cloned_it_decides_the_same():
+    clf = BoundaryClassifier(LogisticRegression(), min_precision=0.7, n_members=3, random_state=5).fit(X, Y)
+    copy = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(copy.decision_function(X_NEW), clf.decision_function(X_NEW))
+    again = clone(clf).fit(X, Y)
+    assert again.boundary_ == clf.boundary_
+    np.testing.assert_array_equal(again.predict_uncertainty(X_NEW), clf.predict_uncertainty(X_NEW))
+
+
+def test_jobs_do_not_change_the_result():
+    one = BoundaryClassifier(LogisticRegression(), min_precision=0.7, n_members=2, random_state=5).fit(X, Y)
+    two = clone(one).set_params(n_jobs=2).fit(X, Y)
+    assert one.boundary_ == two.boundary_
+
+
+def test_grid_search_over_levels_inside_a_pipeline():
+    pipe = make_pipeline(StandardScaler(), BoundaryClassifier(forest(), max_flag_rate=0.3, cv=2))
+    search = GridSearchCV(pipe, {"boundaryclassifier__levels": [1, 2, 4]}, cv=2).fit(X, Y)
+    best = search.best_params_["boundaryclassifier__levels"]
+    assert search.best_estimator_[-1].boundary_.levels == best
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+
+
+def test_pandas_rows_keep_their_names_and_a_column_can_be_the_uncertainty():
+    pandas = pytest.importorskip("pandas")
+    names = [f"x{at}" for at in range(8)]
+    rows, new = pandas.DataFrame(X, columns=names), pandas.DataFrame(X_NEW, columns=names)
+    by_name = BoundaryClassifier(forest(), min_precision=0.7, uncertainty="x3").fit(rows, pandas.Series(NAMES))
+    assert by_name.feature_names_in_.tolist() == names
+    assert by_name.n_features_in_ == 8
+    assert by_name.uncertainty_method_ == "column"
+    np.testing.assert_array_equal(by_name.predict_uncertainty(new), X_NEW[:, 3])
+    by_index = BoundaryClassifier(forest(), min_precision=0.7, uncertainty=3).fit(X, NAMES)
+    assert by_index.boundary_ == by_name.boundary_
+    np.testing.assert_array_equal(by_name.predict(new), by_index.predict(X_NEW))
+
+
+def test_polars_rows_give_the_same_as_arrays():
+    polars = pytest.importorskip("polars")
+    names = [f"x{at}" for at in range(8)]
+    clf = BoundaryClassifier(forest(), min_precision=0.7).fit(polars.DataFrame(X, schema=names), Y)
+    assert clf.boundary_ == BoundaryClassifier(forest(), min_precision=0.7).fit(X, Y).boundary_
+
+
+def test_an_object_is_fitted_on_the_training_rows_of_each_fold():
+    folds = StratifiedKFold(3)
+    clf = BoundaryClassifier(
+        LogisticRegression(), min_precision=0.7, cv=folds, uncertainty=uncertainty.NeighbourEvidence(k=2)
+    ).fit(X, Y)
+    assert clf.uncertainty_method_ == "NeighbourEvidence"
+    expected = np.concatenate(
+        [uncertainty.neighbour_evidence(X[train], X[test], k=2).uncertainty for train, test in folds.split(X, Y)]
+    )
+    np.testing.assert_array_equal(clf.holdout_.uncertainty, expected)
+    with pytest.raises(ValueError, match="NeighbourEvidence must be fitted on the estimator's training rows"):
+        BoundaryClassifier(
+            forest().fit(X, Y), cv="prefit", uncertainty=uncertainty.NeighbourEvidence()
+        ).fit(X_NEW, Y_NEW)  # fmt: skip
+
+
+def test_infeasible_raises_or_flags_nothing():
+    noise = np.random.default_rng(0).normal(size=(400, 2))
+    y = np.zeros(400, dtype=int)
+    y[::40] = 1
+    clf = BoundaryClassifier(LogisticRegression(), min_precision=0.99, uncertainty=first_feature)
+    with pytest.raises(limen.InfeasibleError, match="best attainable precision") as caught:
+        clf.fit(noise, y)
+    assert 0 < caught.value.best_attainable < 0.99
+    clf.set_params(on_infeasible="none")
+    with pytest.warns(UserWarning, match="flags no rows: infeasible"):
+        clf.fit(noise, y)
+    assert clf.boundary_ is None
+    assert not clf.predict(noise).any()
+    assert (clf.decision_function(noise) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_precision": 0.9, "f_beta": 1}, "one goal is possible, min_precision and f_beta are given"),
+        ({"min_precision": 1.5}, "min_precision is 1.5"),
+        ({"pos_label": "nobody"}, "pos_label is 'nobody', the classes are"),
+        ({"response_method": "margin"}, "response_method is 'margin'"),
+        ({"on_infeasible": "guess"}, "on_infeasible is 'guess'"),
+        ({"cv": 1.5}, r"cv is 1.5, a share of rows must be in \(0, 1\)"),
+        ({"n_members": 1}, "n_members is 1, must be an int >= 2"),
+        ({"uncertainty": 2.5}, "uncertainty is 2.5, must be 'auto'"),
+        ({"uncertainty": lambda estimator, X: np.zeros(3)}, r"has shape \(3,\), must be"),
+        ({"uncertainty": lambda estimator, X: np.full(len(X), np.nan)}, "of row 0 is nan, must be finite"),
+        ({"method": "best"}, "best"),
+        ({"levels": 0}, "levels"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        BoundaryClassifier(LogisticRegression(), **options).fit(X, Y)
+
+
+def test_bad_targets_are_named():
+    clf = BoundaryClassifier(LogisticRegression())
+    with pytest.raises(ValueError, match="Only binary classification is supported. The type of the target is multiclass"):
+        clf.fit(X, np.arange(400) % 3)
+    with pytest.raises(ValueError, match="y has 1 class, two classes are needed"):
+        clf.fit(X, np.ones(400))
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+    with pytest.raises(ValueError, match="RidgeClassifier has no predict_proba"):
+        BoundaryClassifier(RidgeClassifier(), response_method="predict_proba", uncertainty=0).fit(X, Y)
+    assert not hasattr(BoundaryClassifier(RidgeClassifier()), "predict_proba")
+
+
+# uncertainty="auto": each branch against a slow reference.
+
+
+def fitted_auto(estimator, **options):
+    return BoundaryClassifier(estimator, max_flag_rate=0.3, cv=2, random_state=7, **options).fit(X, Y)
+
+
+def mutual_information(probabilities):
+    p = np.clip(np.asarray(probabilities), 1e-300, 1 - 1e-16)
+    entropy = lambda q: -q * np.log(q) - (1 - q) * np.log(1 - q)  # noqa: E731
+    return entropy(p.mean(axis=0)) - entropy(p).mean(axis=0)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_auto_asks_forests_for_their_leaves(kind):
+    clf = fitted_auto(kind(10, random_state=0))
+    assert clf.uncertainty_method_ == "leaf-evidence"
+    leaves = [tree.tree_.n_node_samples[tree.apply(np.float32(X_NEW))] for tree in clf.estimator_.estimators_]
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), -np.log(np.mean(leaves, axis=0)), atol=1e-12)
+
+
+def test_auto_is_no_function_of_the_score_where_trees_are_pure():
+    # Variance and mutual information between trees that answer 0 or 1 are functions of the score; leaves are not.
+    clf = fitted_auto(RandomForestClassifier(10, random_state=0))
+    score, spread = clf.predict_score(X_NEW), clf.predict_uncertainty(X_NEW)
+    by_score = {}
+    for s, u in zip(score.round(9), spread, strict=True):
+        by_score.setdefault(s, set()).add(round(u, 9))
+    assert sum(len(values) > 1 for values in by_score.values()) >= 5
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, HistGradientBoostingClassifier])
+def test_auto_asks_boosting_how_its_stages_spread(kind):
+    count = {"n_estimators": 13} if kind is GradientBoostingClassifier else {"max_iter": 13}
+    clf = fitted_auto(kind(**count, random_state=0))
+    assert clf.uncertainty_method_ == "staged-spread"
+    stages = [np.ravel(margin).copy() for margin in clf.estimator_.staged_decision_function(X_NEW)]
+    assert len(stages) == 13
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), np.std(stages[6:], axis=0), atol=1e-12)
+
+
+def test_auto_asks_bagged_members_and_bagged_trees():
+    clf = fitted_auto(BaggingClassifier(LogisticRegression(), 6, max_features=0.6, random_state=0))
+    assert clf.uncertainty_method_ == "member-mutual-information"
+    members = zip(clf.estimator_.estimators_, clf.estimator_.estimators_features_, strict=True)
+    probabilities = [member.predict_proba(X_NEW[:, columns])[:, 1] for member, columns in members]
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), mutual_information(probabilities), atol=1e-12)
+    assert fitted_auto(BaggingClassifier(n_estimators=3, random_state=0)).uncertainty_method_ == "leaf-evidence"
+
+
+def test_auto_asks_gaussian_processes_for_the_latent_variance():
+    clf = fitted_auto(GaussianProcessClassifier(optimizer=None))
+    assert clf.uncertainty_method_ == "latent-variance"
+    # Rasmussen and Williams (2006), equation 3.24: k(x, x) - k' (K + W^-1)^-1 k.
+    inner = clf.estimator_.base_estimator_
+    covariance, cross = inner.kernel_(inner.X_train_), inner.kernel_(inner.X_train_, X_NEW)
+    middle = np.linalg.inv(covariance + np.diag(1 / inner.W_sr_**2))
+    expected = inner.kernel_.diag(X_NEW) - np.einsum("ij,ik,kj->j", cross, middle, cross)
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-6)
+
+
+def test_auto_bootstraps_anything_else():
+    clf = fitted_auto(LogisticRegression(), n_members=4)
+    assert clf.uncertainty_method_ == "bootstrap"
+    members = clf._source.members
+    coefficients = {tuple(member.coef_.ravel()) for member in members}
+    assert len(members) == len(coefficients) == 4
+    probabilities = [1 / (1 + np.exp(-(X_NEW @ m.coef_.ravel() + m.intercept_))) for m in members]
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), mutual_information(probabilities), atol=1e-9)
+    margins = fitted_auto(RidgeClassifier(), n_members=3)
+    expected = np.std([X_NEW @ m.coef_.ravel() + m.intercept_ for m in margins._source.members], axis=0)
+    np.testing.assert_allclose(margins.predict_uncertainty(X_NEW), expected, atol=1e-9)
+    other = clone(clf).set_params(random_state=8).fit(X, Y)
+    assert (other.predict_uncertainty(X_NEW) != clf.predict_uncertainty(X_NEW)).all()
+
+
+def test_auto_cannot_bootstrap_what_came_fitted():
+    fitted = LogisticRegression().fit(X, Y)
+    for clf in (BoundaryClassifier(fitted, cv="prefit"), BoundaryClassifier(FrozenEstimator(fitted))):
+        with pytest.raises(ValueError, match="finds none in a fitted .*; give a callable or a column"):
+            clf.fit(X_NEW, Y_NEW)
+
+
+def test_auto_looks_into_pipelines_searches_calibration_and_frozen_estimators():
+    pipe = fitted_auto(make_pipeline(StandardScaler(), forest()))
+    assert pipe.uncertainty_method_ == "leaf-evidence"
+    inner = uncertainty.leaf_evidence(pipe.estimator_[-1], pipe.estimator_[0].transform(X_NEW)).uncertainty
+    np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), inner)
+    search = fitted_auto(GridSearchCV(forest(), {"max_depth": [2]}, cv=2))
+    inner = uncertainty.leaf_evidence(search.estimator_.best_estimator_, X_NEW).uncertainty
+    np.testing.assert_array_equal(search.predict_uncertainty(X_NEW), inner)
+    frozen = fitted_auto(FrozenEstimator(forest().fit(X_NEW, Y_NEW)))
+    assert frozen.uncertainty_method_ == "leaf-evidence"
+    calibrated = fitted_auto(CalibratedClassifierCV(forest(), cv=3))
+    parts = [part.estimator for part in calibrated.estimator_.calibrated_classifiers_]
+    inner = np.mean([uncertainty.leaf_evidence(part, X_NEW).uncertainty for part in parts], axis=0)
+    assert len(parts) == 3
+    np.testing.assert_allclose(calibrated.predict_uncertainty(X_NEW), inner)
+
+
+class TorchModel(ClassifierMixin, BaseEstimator):
+    """A network with three hidden units and dropout, as a wrapper such as skorch has it: predict_proba sets eval mode."""
+
+    def fit(self, X, y):
+        import torch
+
+        self.classes_ = np.unique(y)
+        torch.manual_seed(0)
+        self.module_ = torch.nn.Sequential(
+            torch.nn.Linear(X.shape[1], 3), torch.nn.Tanh(), torch.nn.Dropout(0.5), torch.nn.Linear(3, 1)
+        )
+        return self
+
+    def predict_proba(self, X):
+        import torch
+
+        self.module_.eval()
+        with torch.no_grad():
+            parts = [
+                torch.sigmoid(self.module_(torch.tensor(np.asarray(X)[at : at + 64], dtype=torch.float32)))
+                for at in range(0, len(X), 64)
+            ]
+        p = torch.cat(parts).numpy().ravel()
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+
+def test_auto_drops_units_of_torch_modules_for_all_rows_alike():
+    torch = pytest.importorskip("torch")
+    from limen._auto_uncertainty import _dropout_passes
+
+    model = TorchModel().fit(X, Y)
+    before = model.predict_proba(X_NEW)
+    passes = _dropout_passes(model, X_NEW, 40, seed=1)
+    np.testing.assert_array_equal(model.predict_proba(X_NEW), before)
+    # Each pass is one of the 8 networks that keep some of the three units, doubled.
+    first, last = model.module_[0], model.module_[3]
+    with torch.no_grad():
+        hidden = torch.tanh(first(torch.tensor(X_NEW, dtype=torch.float32)))
+        thinned = []
+        for mask in np.ndindex(2, 2, 2):
+            kept = hidden * torch.tensor(mask, dtype=torch.float32) * 2
+            thinned.append(torch.sigmoid(last(kept)).numpy().ravel())
+    which = [int(np.argmin([np.abs(p - network).max() for network in thinned])) for p in passes]
+    for at, p in zip(which, passes, strict=True):
+        np.testing.assert_allclose(p, thinned[at], atol=1e-6)
+    assert len(set(which)) == 8
+    clf = fitted_auto(TorchModel(), n_members=5)
+    assert clf.uncertainty_method_ == "mc-dropout"
+    whole = clf.predict_uncertainty(X_NEW)
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW[150:]), whole[150:], atol=1e-7)
+    np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), whole)
+    expected = mutual_information(_dropout_passes(clf.estimator_, X_NEW, 5, clf._source.seed))
+    np.testing.assert_allclose(whole, expected, atol=1e-9)
+
+
+def test_auto_takes_virtual_ensembles_of_catboost():
+    catboost = pytest.importorskip("catboost")
+    model = catboost.CatBoostClassifier(
+        iterations=40, depth=3, random_seed=0, verbose=False, posterior_sampling=True, thread_count=1,
+        allow_writing_files=False,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = fitted_auto(model, n_members=5)
+    assert clf.uncertainty_method_ == "virtual-ensembles"
+    data, total = clf.estimator_.virtual_ensembles_predict(
+        X_NEW, prediction_type="TotalUncertainty", virtual_ensembles_count=5
+    ).T
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), total - data, atol=1e-6)
+    assert clf.predict_uncertainty(X_NEW).max() > 0
