@@ -358,9 +358,10 @@ class FrontierDisplay:
         (self.line_,) = top.plot(self.bounds, self.recall, label=names[0], linewidth=2, color="#0072B2")
         (self.st_line_,) = top.plot(self.bounds, self.st_recall, label=names[1], linewidth=1.8, **_LINES[1])
         top.fill_between(self.bounds, self.st_recall, self.recall, color="#0072B2", alpha=0.12, linewidth=0)
+        top.set(ylabel="recall", ylim=(0, 1.02))
         reached = self.bounds[np.isfinite(self.recall)]
-        last = reached[-1] if len(reached) > 1 else self.bounds[-1]
-        top.set(ylabel="recall", xlim=(self.bounds[0], last), ylim=(0, 1.02))
+        if len(reached) > 1:
+            top.set_xlim(reached[0], reached[-1])
         top.legend(loc="upper right", frameon=False)
         _quiet(top)
         self.gain_line_ = None
@@ -369,7 +370,7 @@ class FrontierDisplay:
             below.fill_between(self.bounds, 0, self.gain, color="#0072B2", alpha=0.12, linewidth=0)
             below.axhline(0, color="0.4", linewidth=0.8)
             below.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            below.set(xlabel="precision bound", ylabel="gain in recall", xlim=(self.bounds[0], last))
+            below.set(xlabel="precision bound", ylabel="gain in recall", xlim=top.get_xlim())
             _quiet(below)
         else:
             top.set_xlabel("precision bound")
