@@ -25,6 +25,7 @@ import statistics
 import time
 import warnings
 
+import limen
 import numpy as np
 import pandas as pd
 from mapie.risk_control import BinaryClassificationController
@@ -32,8 +33,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
 from sklearn.preprocessing import OrdinalEncoder
-
-import limen
 
 SETS = {
     "adult": ("adult/adult.csv.xz", ",", "income", lambda y: y.astype(str).str.contains(">50K"), [0.8, 0.9]),
@@ -65,16 +64,19 @@ def recall_at(bound):
 
 
 def tuned(model, X, y, bound):
-    return TunedThresholdClassifierCV(
-        model, scoring=recall_at(bound), thresholds=1000, cv="prefit", refit=False
-    ).fit(X, y)
+    return TunedThresholdClassifierCV(model, scoring=recall_at(bound), thresholds=1000, cv="prefit", refit=False).fit(
+        X, y
+    )
 
 
 class Mapie:
     def __init__(self, model, X, y, bound):
         thresholds = np.linspace(0, 0.99, 100)
         self.controller = BinaryClassificationController(
-            model.predict_proba, risk="precision", target_level=bound, confidence_level=0.9,
+            model.predict_proba,
+            risk="precision",
+            target_level=bound,
+            confidence_level=0.9,
             best_predict_param_choice="recall",
             list_predict_params=thresholds[thresholds < model.predict_proba(X)[:, 1].max()],
         )
@@ -103,7 +105,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     flags = parser.parse_args()
     warnings.simplefilter("ignore")
-    fits = dict(zip(METHODS, (tuned, Mapie, boundary("st"), boundary("exact"))))
+    fits = dict(zip(METHODS, (tuned, Mapie, boundary("st"), boundary("exact")), strict=True))
     print("| set | bound | method | test recall | test precision | missed | matched | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for name in flags.sets.split(","):
@@ -111,7 +113,9 @@ def main():
         found = {}
         for seed in range(1, flags.seeds + 1):
             X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
-            X_hold, X_test, y_hold, y_test = train_test_split(X_rest, y_rest, test_size=0.5, stratify=y_rest, random_state=seed)
+            X_hold, X_test, y_hold, y_test = train_test_split(
+                X_rest, y_rest, test_size=0.5, stratify=y_rest, random_state=seed
+            )
             if flags.base == "boosting":
                 model = HistGradientBoostingClassifier(random_state=seed)
             else:
@@ -132,7 +136,7 @@ def main():
                     found.setdefault((bound, "matched", f"limen, {summary.method}"), []).append(summary.matched_recall)
         for bound in bounds:
             for method in METHODS:
-                recall, precision, seconds = zip(*found[bound, method])
+                recall, precision, seconds = zip(*found[bound, method], strict=True)
                 missed = np.mean([p < bound for p in precision])
                 matched = found.get((bound, "matched", method))
                 print(

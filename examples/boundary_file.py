@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Fits a boundary in Python, writes its file, and lets the program decide by it: the same decisions, row by row.
 
-    examples/boundary_file.py [FOLDER]      LIMEN_PROGRAM names the program where it is not built here
+examples/boundary_file.py [FOLDER]      LIMEN_PROGRAM names the program where it is not built here
 """
 
 import csv
@@ -28,7 +28,9 @@ print(f"wrote {folder / 'boundary.json'}: {boundary}")
 if not os.path.exists(program):
     print(f"the program is not built ({program} is not there; make build): limen apply was left out")
     sys.exit()
-subprocess.run([program, "apply", folder / "boundary.json", folder / "rows.csv", "-o", folder / "decided.csv"], check=True)
+subprocess.run(
+    [program, "apply", folder / "boundary.json", folder / "rows.csv", "-o", folder / "decided.csv"], check=True
+)
 with open(folder / "decided.csv", newline="") as file:
     decided = [row["decision"] in ("1", "true") for row in csv.DictReader(file)]
 in_python = boundary.decide(data.test.score, data.test.uncertainty).tolist()

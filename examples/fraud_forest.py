@@ -3,10 +3,9 @@
 """Fraud-like payments, a random forest, and the most fraud that can be flagged while 19 flags of 20 are right."""
 
 import numpy as np
+from limen import BoundaryClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
-
-from limen import BoundaryClassifier
 
 # Amount, hour, distance from home, age of the account, payments in the last hour; one payment in 25 is fraud.
 random = np.random.default_rng(0)

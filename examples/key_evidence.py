@@ -6,14 +6,13 @@ The data is made up to show the way. Whether evidence helps depends on the data 
 here it is pulled strongly towards the mean (smooth=30). limen.compare tells on rows of one's own.
 """
 
+import limen
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
-
-import limen
 
 
 def payments(rows, rates, popularity, random):

@@ -211,8 +211,10 @@ def _measure(estimator, X, name, n_members, seed):
 def _member_spread(members, views):
     """Mutual information between members; the standard deviation of their margins where they have no probabilities."""
     if hasattr(members[0], "predict_proba"):
-        return measures.ensemble([m.predict_proba(X)[:, 1] for m, X in zip(members, views)]).mutual_information
-    return np.std([m.decision_function(X) for m, X in zip(members, views)], axis=0)
+        return measures.ensemble(
+            [m.predict_proba(X)[:, 1] for m, X in zip(members, views, strict=True)]
+        ).mutual_information
+    return np.std([m.decision_function(X) for m, X in zip(members, views, strict=True)], axis=0)
 
 
 def _staged_spread(estimator, X):

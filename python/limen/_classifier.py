@@ -297,7 +297,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     clone(self.estimator), source, X, y, train, test, routed.estimator.fit, int(seed), methods,
                     self._positive_index, not self.refit,
                 )
-                for (train, test), seed in zip(splits, seeds)
+                for (train, test), seed in zip(splits, seeds[:-1], strict=True)
             )  # fmt: skip
             score, uncertainty = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
             index = np.concatenate([_positions(test) for _, test in splits])

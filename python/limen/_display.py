@@ -33,7 +33,7 @@ def _columns(y, score, uncertainty, sample_weight, who):
         raise ValueError(f"{who}: y must be a column of 0 and 1")
     columns = [y.astype(bool), np.asarray(score, dtype=np.float64), np.asarray(uncertainty, dtype=np.float64)]
     columns.append(np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
-    for name, column in zip(("score", "uncertainty", "sample_weight"), columns[1:]):
+    for name, column in zip(("score", "uncertainty", "sample_weight"), columns[1:], strict=True):
         if column.shape != y.shape:
             raise ValueError(f"{who}: {name} has shape {column.shape}, y has {y.shape}")
         if not np.isfinite(column).all():

@@ -243,7 +243,7 @@ def _rows_in_leaves(forest, X):
         yield forest.tree_.n_node_samples[forest.apply(X)]
     elif hasattr(forest, "estimators_features_"):
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
-        for tree, features in zip(forest.estimators_, forest.estimators_features_):
+        for tree, features in zip(forest.estimators_, forest.estimators_features_, strict=True):
             if not isinstance(tree, BaseDecisionTree):
                 raise ValueError(f"leaf_evidence: a member is a {type(tree).__name__}, must be a decision tree")
             yield tree.tree_.n_node_samples[tree.apply(X[:, features])]
@@ -290,7 +290,7 @@ class _EvidenceTable:
 
     def query(self, X):
         columns = [_key_column(X, key) for key in self._keys]
-        for key, trained, asked in zip(self._keys, self._arguments[1], columns):
+        for key, trained, asked in zip(self._keys, self._arguments[1], columns, strict=True):
             if isinstance(trained, tuple) != isinstance(asked, tuple):
                 kinds = ["text" if isinstance(column, tuple) else "numbers" for column in (trained, asked)]
                 raise ValueError(f"evidence: key {key!r} was {kinds[0]} in the training rows and is {kinds[1]} here")

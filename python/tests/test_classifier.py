@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+import limen  # noqa: E402
 import sklearn  # noqa: E402
+from limen import BoundaryClassifier, uncertainty  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402
 from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
@@ -30,9 +32,6 @@ from sklearn.model_selection import (  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
-
-import limen  # noqa: E402
-from limen import BoundaryClassifier, uncertainty  # noqa: E402
 
 X, Y = make_classification(600, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=1)
 X_NEW, Y_NEW = X[400:], Y[400:]
@@ -361,7 +360,9 @@ def test_bad_parameters_are_named(options, message):
 
 def test_bad_targets_are_named():
     clf = BoundaryClassifier(LogisticRegression())
-    with pytest.raises(ValueError, match="Only binary classification is supported. The type of the target is multiclass"):
+    with pytest.raises(
+        ValueError, match="Only binary classification is supported. The type of the target is multiclass"
+    ):
         clf.fit(X, np.arange(400) % 3)
     with pytest.raises(ValueError, match="y has 1 class, two classes are needed"):
         clf.fit(X, np.ones(400))

@@ -8,12 +8,11 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
-from sklearn.ensemble import RandomForestClassifier  # noqa: E402
-
 import limen  # noqa: E402
 from limen import BoundaryClassifier, BoundaryDisplay, CalibrationLevelsDisplay, FrontierDisplay  # noqa: E402
+from matplotlib import pyplot as plt  # noqa: E402
 from rows import make_rows  # noqa: E402
+from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
 Y, SCORE, UNCERTAINTY = make_rows(4000)
 
@@ -59,7 +58,9 @@ def test_boundary_lines_are_the_thresholds_and_edges(scale):
 
 
 def test_boundary_cells_are_shares_of_positives():
-    display = BoundaryDisplay.from_predictions(Y, SCORE, UNCERTAINTY, score_cells=7, uncertainty_cells=5, min_precision=0.8)
+    display = BoundaryDisplay.from_predictions(
+        Y, SCORE, UNCERTAINTY, score_cells=7, uncertainty_cells=5, min_precision=0.8
+    )
     x, u = display.score_edges, display.uncertainty_edges
     drawn = np.asarray(display.mesh_.get_array().filled(np.nan)).reshape(len(u) - 1, len(x) - 1)
     rows = 0

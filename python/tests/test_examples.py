@@ -5,9 +5,8 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 import limen
+import pytest
 from conftest import ROOT
 
 pytest.importorskip("sklearn")

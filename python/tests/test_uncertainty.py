@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
+from limen import uncertainty  # noqa: E402
 from scipy.stats import beta  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
@@ -19,8 +20,6 @@ from sklearn.ensemble import (  # noqa: E402
 )
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
-
-from limen import uncertainty  # noqa: E402
 
 
 def entropy(p):
@@ -159,9 +158,7 @@ def rows_in_leaf_by_hand(trees, views_train, views_ask):
     [
         ExtraTreesClassifier(15, random_state=0),
         GradientBoostingClassifier(n_estimators=12, random_state=0),
-        BaggingClassifier(
-            DecisionTreeClassifier(max_depth=4), 8, bootstrap=False, max_features=0.5, random_state=0
-        ),
+        BaggingClassifier(DecisionTreeClassifier(max_depth=4), 8, bootstrap=False, max_features=0.5, random_state=0),
         DecisionTreeClassifier(min_samples_leaf=3, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
