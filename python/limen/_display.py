@@ -480,7 +480,8 @@ class CalibrationLevelsDisplay:
             )  # fmt: skip
             self.lines_.append(bars[0])
         ax.set(xlabel="mean score", ylabel="share of positives", ylim=(-0.01, 1.01))
-        ax.legend(title="uncertainty", frameon=False, loc="upper left", alignment="left")
+        outside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(self.curves) > 5 else {"loc": "best"}
+        ax.legend(title="uncertainty", frameon=False, alignment="left", **outside)
         _quiet(ax)
         return self
 
