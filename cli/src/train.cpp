@@ -411,6 +411,7 @@ int TrainRun::run() {
   if (result.weights.empty()) return kFailed;
   card_.model = flags_.options;
   card_.training = flags_.training;
+  card_.training.batch = flags_.training.batch.value_or(train::default_batch(set_.train.num_rows));
   card_.table.separator = frame_options(flags_.frame, "").separator.value_or('\0') == '\0'
                               ? ""
                               : std::string(1, *frame_options(flags_.frame, "").separator);
@@ -460,6 +461,10 @@ void add_train(CLI::App& program, Action& action) {
       ->type_name("KIND")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "linear", "log"}).description(""));
+  verb->add_option("--numeric-bins", flags->features.numeric_bins,
+                   "Numbers also have a token, of at most so many bins of equally many rows; 0: none")
+      ->type_name("N")
+      ->capture_default_str();
   verb->add_option("--min-count", flags->features.min_count, "Categories seen fewer times share one token")
       ->type_name("N")
       ->capture_default_str();
@@ -564,7 +569,9 @@ void add_train(CLI::App& program, Action& action) {
   };
   number("--epochs", training.epochs, "Most passes over the training rows");
   number("--patience", training.patience, "Epochs without better average precision before it stops");
-  number("--batch", training.batch, "Rows of a step");
+  verb->add_option("--batch", training.batch, "Rows of a step [256 for fewer than 100,000 training rows, else 1024]")
+      ->type_name("N")
+      ->group(group);
   number("--learning-rate", training.learning_rate, "Of Adam");
   verb->add_option("--schedule", flags->schedule, "Learning rate: constant, cosine or step")
       ->type_name("KIND")

@@ -129,6 +129,21 @@ TEST_F(Train, TrainsPredictsAndFits) {
   EXPECT_GT(card["metrics"]["roc_auc"], 0.75);
 }
 
+TEST_F(Train, NumbersHaveBinsUnlessToldOtherwise) {
+  // income takes up to 400 values, age 60.
+  const RunResult trained = run(train("data.csv", "model"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("age: numeric, 32 bins, with missing indicator"));
+  EXPECT_THAT(file_text("model/model.json"), HasSubstr("\"edges\""));
+  const RunResult without = run(train("data.csv", "plain", {"--numeric-bins", "0"}));
+  ASSERT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.out, HasSubstr("age: numeric, with missing indicator"));
+  EXPECT_NE(output_of({"predict", "plain", "data.csv", "-o", "-"}), predicted({"data.csv"}));
+  const RunResult refused = run(train("data.csv", "other", {"--numeric-bins", "1025"}));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.err, "limen: data.csv: numeric_bins is 1025, must be 0 to 1,024\n");
+}
+
 TEST_F(Train, PartsAreDisjointAndComplete) {
   for (const Words& split : {Words{"--split", "0.5,0.3,0.2"}, Words{"--split", "0.5,0.3,0.2", "--split-by-time", "day"},
                              Words{"--split", "0.7,0.3"}}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,6 +36,7 @@ class FeaturesReference {
         continue;
       } else if (std::holds_alternative<NumberValues>(column.values) && !contains(options_.categorical, column.name)) {
         encode_numbers(std::get<NumberValues>(column.values), std::get<NumberValues>(other.values), numeric);
+        encode_bins(std::get<NumberValues>(column.values), std::get<NumberValues>(other.values), categorical);
       } else {
         encode_texts(texts(column), texts(other), contains(options_.categorical, column.name), categorical);
       }
@@ -119,6 +121,50 @@ class FeaturesReference {
     if (!has_missing) return;
     std::vector<float>& indicator = inputs.emplace_back();
     for (const double value : values) indicator.push_back(std::isfinite(value) ? 0 : 1);
+  }
+
+  void encode_bins(const NumberValues& train, const NumberValues& values,
+                   std::vector<std::vector<std::int32_t>>& inputs) const {
+    std::multiset<double> present;
+    for (const double value : train) {
+      if (std::isfinite(value)) present.insert(value);
+    }
+    if (present.empty()) return;
+    const auto num_bins = static_cast<std::size_t>(options_.numeric_bins);
+    std::set<double> edges = {*present.begin()};  // for now with the lowest value
+    if (std::set<double>(present.begin(), present.end()).size() <= num_bins) {
+      edges.insert(present.begin(), present.end());
+    } else {
+      for (std::size_t bin = 1; bin < num_bins; ++bin) {
+        const double value = *std::next(present.begin(), static_cast<std::ptrdiff_t>(bin * present.size() / num_bins));
+        if (value > *edges.rbegin()) {
+          edges.insert(value);
+        } else if (value == *edges.rbegin() && present.upper_bound(value) != present.end()) {
+          edges.insert(*present.upper_bound(value));
+        }
+      }
+    }
+    edges.erase(edges.begin());
+    const auto rows_from_to = [&](double from, double to) {
+      return std::count_if(present.begin(), present.end(), [&](double value) { return from <= value && value < to; });
+    };
+    double from = -std::numeric_limits<double>::infinity();
+    for (const double edge : std::set<double>(edges)) {
+      if (rows_from_to(from, edge) < options_.min_count) {
+        edges.erase(edge);
+      } else {
+        from = edge;
+      }
+    }
+    if (!edges.empty() && rows_from_to(from, std::numeric_limits<double>::infinity()) < options_.min_count) {
+      edges.erase(from);
+    }
+    if (edges.size() < 2) return;
+    std::vector<std::int32_t>& input = inputs.emplace_back();
+    for (const double value : values) {
+      const auto below = std::count_if(edges.begin(), edges.end(), [&](double edge) { return edge <= value; });
+      input.push_back(std::isfinite(value) ? static_cast<std::int32_t>(1 + below) : 0);
+    }
   }
 
   /// Tokens of values by how often training has them.

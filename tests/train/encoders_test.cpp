@@ -14,8 +14,8 @@ namespace {
 using namespace limen::train;
 using Matrix = std::vector<std::vector<double>>;
 
-// Three rows of two numbers and two categories.
-const FeatureShape kShape = {2, {3, 5}};
+// Three rows of two numbers and two categories; in the second shape the first category is the bin of the second number.
+const std::vector<FeatureShape> kShapes = {{2, {3, 5}}, {2, {3, 5}, {{1, 0}}}};
 const std::vector<float> kNumeric = {0.5F, -1.0F, 2.0F, 0.25F, -0.75F, 1.5F};
 const std::vector<std::int32_t> kCategorical = {0, 4, 2, 1, 2, 4};
 const ChunkInput kInput = {3, kNumeric.data(), kCategorical.data()};
@@ -24,10 +24,11 @@ constexpr int kOutputs = 2;
 struct Built {
   Parameters parameters = {};
   EmbeddingTables tables = {};
+  FeatureShape shape = {};
   std::unique_ptr<Encoder> encoder = {};
 
-  explicit Built(const EncoderOptions& options)
-      : encoder(make_encoder(kShape, options, kOutputs, 5, parameters, tables)) {
+  explicit Built(const EncoderOptions& options, FeatureShape of_shape)
+      : shape(std::move(of_shape)), encoder(make_encoder(shape, options, kOutputs, 5, parameters, tables)) {
     make_torch_serial();
     // Away from the zeros that some weights start at.
     CounterRandom random(6, 0);
@@ -65,12 +66,14 @@ struct Built {
       std::vector<double> token = weight("token.shift")[feature];
       for (std::size_t d = 0; d < token.size(); ++d) {
         token[d] += static_cast<double>(kNumeric[2 * row + feature]) * weight("token.scale")[feature][d];
+        if (feature == 1 && !shape.bins.empty()) token[d] += token_vector(row, 0)[d];
       }
       tokens.push_back(token);
     }
-    for (std::size_t feature = 0; feature < 2; ++feature) {
+    const std::size_t first = shape.bins.size();
+    for (std::size_t feature = first; feature < 2; ++feature) {
       std::vector<double> token = token_vector(row, feature);
-      for (std::size_t d = 0; bias && d < token.size(); ++d) token[d] += weight("token.bias")[feature][d];
+      for (std::size_t d = 0; bias && d < token.size(); ++d) token[d] += weight("token.bias")[feature - first][d];
       tokens.push_back(token);
     }
     return tokens;
@@ -132,34 +135,39 @@ EncoderOptions small_options(EncoderKind kind) {
 }
 
 TEST(Mlp, IsLayersOfTheVectorsAndNumbers) {
-  const Built built(small_options(EncoderKind::kMlp));
-  const std::vector<float> out = built.forward();
-  for (std::size_t row = 0; row < 3; ++row) {
-    std::vector<double> x = built.token_vector(row, 0);
-    for (const double value : built.token_vector(row, 1)) x.push_back(value);
-    x.push_back(static_cast<double>(kNumeric[2 * row]));
-    x.push_back(static_cast<double>(kNumeric[2 * row + 1]));
-    expect_row(out, row, built.linear("layer.1", relu(built.linear("layer.0", x))));
+  for (const FeatureShape& shape : kShapes) {
+    const Built built(small_options(EncoderKind::kMlp), shape);
+    const std::vector<float> out = built.forward();
+    for (std::size_t row = 0; row < 3; ++row) {
+      std::vector<double> x = built.token_vector(row, 0);
+      for (const double value : built.token_vector(row, 1)) x.push_back(value);
+      x.push_back(static_cast<double>(kNumeric[2 * row]));
+      x.push_back(static_cast<double>(kNumeric[2 * row + 1]));
+      expect_row(out, row, built.linear("layer.1", relu(built.linear("layer.0", x))));
+    }
   }
 }
 
-class EverySam : public testing::TestWithParam<std::tuple<SamVariant, bool>> {};
+class EverySam : public testing::TestWithParam<std::tuple<SamVariant, bool, FeatureShape>> {};
 INSTANTIATE_TEST_SUITE_P(, EverySam,
                          testing::Combine(testing::Values(SamVariant::k2A, SamVariant::k2E, SamVariant::k3A,
                                                           SamVariant::k3E),
-                                          testing::Bool()));
+                                          testing::Bool(), testing::ValuesIn(kShapes)));
 
 TEST_P(EverySam, FollowsItsFormula) {
   EncoderOptions options = small_options(EncoderKind::kSam);
-  std::tie(options.sam, options.residual) = GetParam();
-  const Built built(options);
+  options.sam = std::get<0>(GetParam());
+  options.residual = std::get<1>(GetParam());
+  const Built built(options, std::get<2>(GetParam()));
   const std::vector<float> out = built.forward();
   for (std::size_t row = 0; row < 3; ++row) {
     Matrix f = built.tokens(row, false);
+    const std::size_t n = f.size();
+    ASSERT_EQ(n, built.shape.bins.empty() ? 4U : 3U);
     std::vector<double> x;
     if (options.sam == SamVariant::k2A || options.sam == SamVariant::k2E) {
-      for (std::size_t i = 0; i < 4; ++i) {
-        for (std::size_t j = i; j < 4; ++j) {
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = i; j < n; ++j) {
           const double s = dot(f[i], f[j]);
           if (options.sam == SamVariant::k2A) x.push_back(s);
           for (std::size_t d = 0; options.sam == SamVariant::k2E && d < 4; ++d) x.push_back(s * f[i][d] * f[j][d]);
@@ -172,14 +180,14 @@ TEST_P(EverySam, FollowsItsFormula) {
       for (int block = 0; block < options.blocks; ++block) {
         const std::string name = "sam." + std::to_string(block);
         Matrix next;
-        for (std::size_t i = 0; i < 4; ++i) {
+        for (std::size_t i = 0; i < n; ++i) {
           std::vector<double> sum(4, 0.0);
           if (options.residual) sum = times(f[i], built.weight(name + ".query"));
-          for (std::size_t j = 0; j < 4; ++j) {
+          for (std::size_t j = 0; j < n; ++j) {
             const double s = dot(f[i], times(f[j], built.weight(name + ".key")));
             for (std::size_t d = 0; d < 4; ++d) {
               sum[d] +=
-                  s * (options.sam == SamVariant::k3A ? built.weight(name + ".pair")[4 * i + j][d] : f[i][d] * f[j][d]);
+                  s * (options.sam == SamVariant::k3A ? built.weight(name + ".pair")[n * i + j][d] : f[i][d] * f[j][d]);
             }
           }
           next.push_back(sum);
@@ -192,14 +200,16 @@ TEST_P(EverySam, FollowsItsFormula) {
   }
 }
 
-class EveryGate : public testing::TestWithParam<GatedUnit> {};
-INSTANTIATE_TEST_SUITE_P(, EveryGate, testing::Values(GatedUnit::kGeglu, GatedUnit::kReglu));
+class EveryGate : public testing::TestWithParam<std::tuple<GatedUnit, FeatureShape>> {};
+INSTANTIATE_TEST_SUITE_P(, EveryGate,
+                         testing::Combine(testing::Values(GatedUnit::kGeglu, GatedUnit::kReglu),
+                                          testing::ValuesIn(kShapes)));
 
 TEST_P(EveryGate, FtTransformerFollowsItsFormula) {
   EncoderOptions options = small_options(EncoderKind::kFtTransformer);
   options.heads = 2;
-  options.gated = GetParam();
-  const Built built(options);
+  options.gated = std::get<0>(GetParam());
+  const Built built(options, std::get<1>(GetParam()));
   const std::vector<float> out = built.forward();
   for (std::size_t row = 0; row < 3; ++row) {
     Matrix x = built.tokens(row, true);
@@ -234,8 +244,8 @@ TEST_P(EveryGate, FtTransformerFollowsItsFormula) {
         std::vector<double> gated;
         for (std::size_t d = 0; d < 6; ++d) {
           const double b = up[6 + d];
-          gated.push_back(up[d] * (GetParam() == GatedUnit::kReglu ? std::max(b, 0.0)
-                                                                   : 0.5 * b * (1 + std::erf(b / std::sqrt(2.0)))));
+          gated.push_back(up[d] * (options.gated == GatedUnit::kReglu ? std::max(b, 0.0)
+                                                                      : 0.5 * b * (1 + std::erf(b / std::sqrt(2.0)))));
         }
         const std::vector<double> down = built.linear(name + ".down", gated);
         for (std::size_t d = 0; d < 4; ++d) x[i][d] += down[d];
@@ -248,14 +258,18 @@ TEST_P(EveryGate, FtTransformerFollowsItsFormula) {
 struct Kind {
   const char* name;
   EncoderOptions options;
+  FeatureShape shape;
 };
 
 std::vector<Kind> every_kind() {
-  std::vector<Kind> kinds = {{"mlp", small_options(EncoderKind::kMlp)},
-                             {"ft", small_options(EncoderKind::kFtTransformer)}};
-  for (const SamVariant variant : {SamVariant::k2A, SamVariant::k2E, SamVariant::k3A, SamVariant::k3E}) {
-    kinds.push_back({"sam", small_options(EncoderKind::kSam)});
-    kinds.back().options.sam = variant;
+  std::vector<Kind> kinds;
+  for (const FeatureShape& shape : kShapes) {
+    kinds.push_back({"mlp", small_options(EncoderKind::kMlp), shape});
+    kinds.push_back({"ft", small_options(EncoderKind::kFtTransformer), shape});
+    for (const SamVariant variant : {SamVariant::k2A, SamVariant::k2E, SamVariant::k3A, SamVariant::k3E}) {
+      kinds.push_back({"sam", small_options(EncoderKind::kSam), shape});
+      kinds.back().options.sam = variant;
+    }
   }
   return kinds;
 }
@@ -264,7 +278,7 @@ std::vector<Kind> every_kind() {
 TEST(Encoders, GradientsAgreeWithDifferences) {
   for (const Kind& kind : every_kind()) {
     for (const double rate : {0.0, 0.3}) {
-      Built built(kind.options);
+      Built built(kind.options, kind.shape);
       const Dropout dropout = {.rate = rate, .seed = 9, .chunk = 2};
       const std::vector<float> out_gradient = {1, -2, 0.5F, 3, -1, 0.25F};
       const auto loss = [&] {

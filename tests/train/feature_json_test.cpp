@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 
 #include "limen/train/features.h"
@@ -54,6 +55,20 @@ TEST(FeatureJson, ReadsBackToTheSameTransform) {
     EXPECT_EQ(read.label(), "y");
     expect_same(read.encode(fitted.frame), fitted.transform.encode(fitted.frame));
   }
+}
+
+TEST(FeatureJson, ReadsTheVersionBeforeBins) {
+  const Frame frame = frame_of({number_column("x", {1, 2, 3, 4}), text_column("c", {"a", "b", "a", "b"})});
+  FeatureFitter fitter({.numeric_bins = 0, .min_count = 1});
+  fitter.add(frame);
+  const FeatureTransform transform = fitter.finish();
+  Json json = Json::parse(transform.to_json());
+  json["version"] = 1;
+  json["columns"][0].erase("edges");
+  const FeatureTransform read = FeatureTransform::from_json(json.dump());
+  EXPECT_EQ(read.shape(), transform.shape());
+  EXPECT_EQ(read.shape().num_tokens.size(), 1U);
+  expect_same(read.encode(frame), transform.encode(frame));
 }
 
 TEST(FeatureJson, KeepsTextsThatAreNotUtf8) {
@@ -220,7 +235,7 @@ TEST(FeatureJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json(std::string(1000, '[')); }),
             "feature transform: is nested too deeply, it is damaged");
   EXPECT_EQ(refusal("/format", "other"), start + "format\" is not \"limen-features\"");
-  EXPECT_EQ(refusal("/version", 2), start + "version\" is 2, this program reads up to 1; update limen");
+  EXPECT_EQ(refusal("/version", 3), start + "version\" is 3, this program reads up to 2; update limen");
   EXPECT_EQ(refusal("/rows", 0), start + "rows\" is 0, must be 1 to 9223372036854775807");
   EXPECT_EQ(refusal("/positives", 4), start + "positives\" is 4, must be 0 to 3");
   EXPECT_EQ(refusal("/clip", -1), start + "clip\" is not above 0 and at most 1e6");
@@ -232,6 +247,19 @@ TEST(FeatureJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("/columns/0/scale", 0), start + "columns[0].scale\" is 0, must be above 0");
   EXPECT_EQ(refusal("/columns/0/center", "1"), start + "columns[0].center\" is not a number");
   EXPECT_EQ(refusal("/columns/0/value", false), start + "columns[0].value\" and indicator are false, one must be true");
+  EXPECT_EQ(refusal("/columns/0/edges", {2, 3.5}), "(not refused)");
+  EXPECT_EQ(refusal("/columns/0/edges", {2, 2}), start + "columns[0].edges\" is not increasing");
+  EXPECT_EQ(refusal("/columns/0/edges", {2, nullptr}), start + "columns[0].edges\" holds null, must be numbers");
+  EXPECT_EQ(refusal("/columns/0/edges", 2), start + "columns[0].edges\" is not a list");
+  Json indicator_only = whole;
+  indicator_only["columns"][0]["value"] = false;
+  indicator_only["columns"][0]["indicator"] = true;
+  indicator_only["columns"][0]["edges"] = {2, 3};
+  EXPECT_EQ(refusal_of([&] { (void)FeatureTransform::from_json(indicator_only.dump()); }),
+            start + "columns[0].edges\" are there, but no input of the value");
+  std::vector<int> many(1024);
+  std::iota(many.begin(), many.end(), 0);
+  EXPECT_EQ(refusal("/columns/0/edges", many), start + "columns[0].edges\" has 1024, must be fewer than 1024");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", "a"), start + "columns[1].vocabulary\" holds \"a\" twice");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", 5), start + "columns[1].vocabulary\" is not a text");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", ""), start + "columns[1].vocabulary\" holds an empty text");

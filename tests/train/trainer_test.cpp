@@ -469,6 +469,22 @@ TEST(Train, OneRowBatchesAndBatchesLargerThanTheDataWork) {
   }
 }
 
+TEST(Train, BatchesOfFewRowsAreSmaller) {
+  EXPECT_EQ(default_batch(1), 256);
+  EXPECT_EQ(default_batch(99'999), 256);
+  EXPECT_EQ(default_batch(100'000), 1024);
+  const TrainingSet data = random_set(700, 100, 22);
+  TrainOptions unset = few_epochs(2);
+  unset.batch = std::nullopt;
+  TrainOptions given = few_epochs(2);
+  given.batch = 256;
+  TrainOptions other = few_epochs(2);
+  other.batch = 1024;
+  const TrainResult result = train(data, small_model(Head::kPostnet), unset);
+  expect_same(result, train(data, small_model(Head::kPostnet), given));
+  EXPECT_NE(result.weights, train(data, small_model(Head::kPostnet), other).weights);
+}
+
 TEST(Train, NumbersOrCategoriesAloneAreEnough) {
   TrainingSet numbers = random_set(100, 100, 21);
   numbers.shape.num_tokens = {};

@@ -33,7 +33,7 @@ class Sam final : public AutogradEncoder {
       Parameters& parameters, EmbeddingTables& tables)
       : AutogradEncoder(shape, options.embedding, false), variant_(options.sam), residual_(options.residual) {
     add_tokens(shape, seed, parameters, tables);
-    const std::int64_t tokens = num_numeric_ + num_categorical_;
+    const std::int64_t tokens = num_tokens_;
     const double bound = 1 / std::sqrt(static_cast<double>(width_));
     std::int64_t size = tokens * width_;
     if (second_order()) {

@@ -30,6 +30,26 @@ at::Tensor Dropper::operator()(const at::Tensor& value) {
   return value * mask;
 }
 
+AutogradEncoder::AutogradEncoder(const FeatureShape& shape, int width, bool categorical_bias)
+    : width_(width),
+      num_numeric_(static_cast<std::int64_t>(shape.num_numeric)),
+      num_categorical_(static_cast<std::int64_t>(shape.num_categorical())),
+      categorical_bias_(categorical_bias) {
+  std::vector<std::int64_t> bins;
+  std::vector<std::int64_t> binned;
+  std::vector<std::int64_t> others;
+  for (std::int64_t feature = 0; feature < num_categorical_; ++feature) {
+    const bool is_bin =
+        bins.size() < shape.bins.size() && static_cast<std::int64_t>(shape.bins[bins.size()].categorical) == feature;
+    if (is_bin) binned.push_back(static_cast<std::int64_t>(shape.bins[bins.size()].numeric));
+    (is_bin ? bins : others).push_back(feature);
+  }
+  bins_ = at::tensor(bins, at::kLong);
+  binned_ = at::tensor(binned, at::kLong);
+  others_ = at::tensor(others, at::kLong);
+  num_tokens_ = num_numeric_ + others_.numel();
+}
+
 std::unique_ptr<Encoder::Workspace> AutogradEncoder::make_workspace(std::size_t /*max_rows*/) const {
   return std::make_unique<AutogradWorkspace>();
 }
@@ -38,7 +58,11 @@ at::Tensor AutogradEncoder::tokens(const at::Tensor& numeric, const at::Tensor& 
                                    const Weights& weights) const {
   std::vector<at::Tensor> parts;
   if (num_numeric_ > 0) parts.push_back(numeric.unsqueeze(2) * weights[scale_] + weights[shift_]);
-  if (num_categorical_ > 0) parts.push_back(categorical_bias_ ? embedded + weights[bias_] : embedded);
+  if (bins_.numel() > 0) parts[0] = parts[0].index_add(1, binned_, embedded.index_select(1, bins_));
+  if (others_.numel() > 0) {
+    const at::Tensor others = bins_.numel() > 0 ? embedded.index_select(1, others_) : embedded;
+    parts.push_back(categorical_bias_ ? others + weights[bias_] : others);
+  }
   return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
 }
 
@@ -95,8 +119,8 @@ void AutogradEncoder::add_tokens(const FeatureShape& shape, std::uint64_t seed, 
     scale_ = add(parameters, "token.scale", {num_numeric_, width_}, bound, seed, false);
     shift_ = add(parameters, "token.shift", {num_numeric_, width_}, bound, seed, false);
   }
-  if (num_categorical_ > 0 && categorical_bias_) {
-    bias_ = add(parameters, "token.bias", {num_categorical_, width_}, bound, seed, false);
+  if (others_.numel() > 0 && categorical_bias_) {
+    bias_ = add(parameters, "token.bias", {others_.numel(), width_}, bound, seed, false);
   }
   // The deviation of a uniform number in -bound to bound.
   const std::vector<int> widths(shape.num_tokens.size(), static_cast<int>(width_));

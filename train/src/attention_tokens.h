@@ -29,11 +29,7 @@ class Dropper {
 /// Forward and backward by autograd; subclasses say what is computed.
 class AutogradEncoder : public Encoder {
  public:
-  AutogradEncoder(const FeatureShape& shape, int width, bool categorical_bias)
-      : num_numeric_(static_cast<std::int64_t>(shape.num_numeric)),
-        num_categorical_(static_cast<std::int64_t>(shape.num_categorical())),
-        width_(width),
-        categorical_bias_(categorical_bias) {}
+  AutogradEncoder(const FeatureShape& shape, int width, bool categorical_bias);
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace(std::size_t max_rows) const override;
   void forward(const Parameters& parameters, const EmbeddingTables& tables, const ChunkInput& input,
@@ -42,7 +38,7 @@ class AutogradEncoder : public Encoder {
                 Workspace& workspace, float* gradient, float* table_gradient) const override;
 
  protected:
-  /// tokens: rows x features x width. Returns rows x outputs.
+  /// tokens: rows x num_tokens_ x width. Returns rows x outputs.
   [[nodiscard]] virtual at::Tensor compute(const at::Tensor& tokens, const Weights& weights, Dropper& drop) const = 0;
 
   /// Adds a parameter with numbers in -bound to bound and returns its index in Weights.
@@ -51,13 +47,18 @@ class AutogradEncoder : public Encoder {
   /// Adds the weights of the tokens: the first in Weights. Builds the tables, all of one width.
   void add_tokens(const FeatureShape& shape, std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
 
-  std::int64_t num_numeric_;
-  std::int64_t num_categorical_;
   std::int64_t width_;
+  std::int64_t num_tokens_;  // the numeric inputs, then the categorical features that are no bins
 
  private:
   [[nodiscard]] at::Tensor tokens(const at::Tensor& numeric, const at::Tensor& embedded, const Weights& weights) const;
+  std::int64_t num_numeric_;
+  std::int64_t num_categorical_;
   bool categorical_bias_;
+  // Features that are bins, the inputs that they are bins of, and the features that are none.
+  at::Tensor bins_ = {};
+  at::Tensor binned_ = {};
+  at::Tensor others_ = {};
   std::size_t scale_ = 0;  // indices in Weights
   std::size_t shift_ = 0;
   std::size_t bias_ = 0;

@@ -64,6 +64,43 @@ Spread spread_of(const std::vector<double>& sorted) {
 
 double log_of(double value) { return std::copysign(std::log1p(std::abs(value)), value); }
 
+/// Where at most num_bins bins begin, but the lowest; see FeatureFitter. sorted: not empty.
+std::vector<double> quantile_edges(const std::vector<double>& sorted, std::size_t num_bins) {
+  std::vector<double> distinct;
+  for (const double value : sorted) {
+    if (distinct.empty() || value != distinct.back()) distinct.push_back(value);
+    if (distinct.size() > num_bins) break;
+  }
+  if (distinct.size() <= num_bins) return {distinct.begin() + 1, distinct.end()};
+  std::vector<double> edges;
+  double last = sorted.front();
+  for (std::size_t bin = 1; bin < num_bins; ++bin) {
+    auto at = sorted.begin() + static_cast<std::ptrdiff_t>(bin * sorted.size() / num_bins);
+    // A value of so many rows that two bins would begin with it has one for itself.
+    if (*at == last) at = std::upper_bound(at, sorted.end(), last);
+    if (at == sorted.end() || *at < last) continue;
+    last = *at;
+    edges.push_back(last);
+  }
+  return edges;
+}
+
+/// Without the edges below which, down to the edge before, there are fewer than min_count values, and without the last
+/// ones while there are fewer above.
+std::vector<double> join_small_bins(const std::vector<double>& sorted, const std::vector<double>& edges,
+                                    std::int64_t min_count) {
+  std::vector<double> kept;
+  auto begin = sorted.begin();
+  for (const double edge : edges) {
+    const auto end = std::lower_bound(begin, sorted.end(), edge);
+    if (end - begin < min_count) continue;
+    kept.push_back(edge);
+    begin = end;
+  }
+  if (sorted.end() - begin < min_count && !kept.empty()) kept.pop_back();
+  return kept;
+}
+
 }  // namespace
 
 ColumnFitter::ColumnFitter(std::string name, std::optional<ColumnKind> declared, const FeatureOptions& options)
@@ -73,6 +110,7 @@ ColumnFitter::ColumnFitter(std::string name, std::optional<ColumnKind> declared,
       scaling_(options.scaling),
       min_count_(options.min_count),
       hash_buckets_(options.hash_buckets),
+      numeric_bins_(static_cast<std::size_t>(options.numeric_bins)),
       sample_(static_cast<std::size_t>(options.quantile_rows)),
       categories_(static_cast<std::size_t>(options.max_vocabulary)) {
   if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) scaling_ = own->second;
@@ -231,6 +269,9 @@ void ColumnFitter::finish_numeric(ColumnData& data) const {
     // The sample is constant and the column is not: its extremes say how far values go.
     spread.scale = std::max(transform(most_) - spread.center, spread.center - transform(least_));
   }
+  // One edge would tell apart no more than the scaled value does.
+  if (numeric_bins_ > 0) encoding.edges = join_small_bins(sorted, quantile_edges(sorted, numeric_bins_), min_count_);
+  if (encoding.edges.size() < 2) encoding.edges.clear();
   encoding.center = spread.center;
   encoding.scale = std::clamp(spread.scale, kSmallest, kLargest);
   data.encoding = encoding;

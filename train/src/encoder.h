@@ -53,7 +53,8 @@ void make_torch_serial();
 std::unique_ptr<Encoder> make_mlp(const FeatureShape& shape, const EncoderOptions& options, int num_outputs,
                                   std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
 /// SAM (Cheng & Xue 2021, "Looking at CTR Prediction Again: Is Attention All You Need?"). A row is n tokens f_1 .. f_n
-/// of width d: a categorical feature's vector; a numeric feature's x w_j + b_j. Passed on to the layers behind:
+/// of width d: a categorical feature's vector; a numeric feature's x w_j + b_j, plus the vector of its bin where it has
+/// bins. Passed on to the layers behind:
 ///   2a  S_ij = f_i . f_j for i <= j. (The paper's S_ij W_ij with learned vectors W_ij, followed by a linear layer, is
 ///   a
 ///       linear layer of the S_ij: the W_ij are in that layer.)

@@ -32,6 +32,7 @@ struct Task {
   const NumberValues* numbers = nullptr;  ///< this or texts
   const TextValues* texts = nullptr;
   std::size_t first_output = 0;             ///< in the numeric or the categorical row
+  std::size_t token_output = 0;             ///< numeric: of the bin, in the categorical row
   std::vector<double> number_of_code = {};  ///< numeric: of code; kMissing for none
   /// Categorical and date: for part p of P, token_of_code[(code + 1) * P + p].
   std::vector<std::int32_t> token_of_code = {};
@@ -58,6 +59,18 @@ std::int32_t token_of(const detail::DateEncoding& encoding, const detail::DatePa
   const auto found = std::lower_bound(part.values.begin(), part.values.end(), value);
   if (found == part.values.end() || *found != value) return 0;
   return encoding.first_token() + static_cast<std::int32_t>(found - part.values.begin());
+}
+
+/// The number of edges at or below a number. The halves are chosen without a branch: which one is taken is chance.
+std::int32_t bin_of(const std::vector<double>& edges, double number) {
+  const double* first = edges.data();
+  for (std::size_t size = edges.size(); size > 0;) {
+    const std::size_t half = size / 2;
+    const bool above = number >= first[half];
+    first = above ? first + half + 1 : first;
+    size = above ? size - half - 1 : half;
+  }
+  return static_cast<std::int32_t>(first - edges.data());
 }
 
 template <typename Function>
@@ -163,10 +176,20 @@ struct EncodeBlock {
  private:
   template <typename NumberAt>
   void write_numbers(const detail::NumericEncoding& encoding, NumberAt number_at) const {
+    if (encoding.has_token()) write_bins(encoding, number_at);
     if (encoding.scaling == Scaling::kLog) {
       write_scaled(encoding, number_at, [](double x) { return std::copysign(std::log1p(std::abs(x)), x); });
     } else {
       write_scaled(encoding, number_at, [](double x) { return x; });
+    }
+  }
+
+  template <typename NumberAt>
+  void write_bins(const detail::NumericEncoding& encoding, NumberAt number_at) const {
+    std::int32_t* out = rows.categorical.data() + begin * shape.num_categorical() + task.token_output;
+    for (std::size_t row = begin; row < end; ++row, out += shape.num_categorical()) {
+      const double number = number_at(row);
+      *out = std::isfinite(number) ? 1 + bin_of(encoding.edges, number) : 0;
     }
   }
 
@@ -291,7 +314,9 @@ FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& op
     task->texts = std::get_if<TextValues>(&found->second->values);
     if (const auto* numeric = std::get_if<detail::NumericEncoding>(&column.encoding)) {
       task->first_output = next_numeric;
-      next_numeric += (numeric->value ? 1U : 0U) + (numeric->indicator ? 1U : 0U);
+      next_numeric += numeric->num_inputs();
+      task->token_output = next_categorical;
+      next_categorical += numeric->has_token() ? 1 : 0;
     } else {
       const auto* date = std::get_if<detail::DateEncoding>(&column.encoding);
       task->first_output = next_categorical;

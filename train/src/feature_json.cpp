@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -18,7 +19,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kDocument = "feature transform";
 constexpr const char* kFormat = "limen-features";
-constexpr std::int64_t kVersion = 1;
+// 2: numeric columns have edges; 1 had none, and reads as columns without bins.
+constexpr std::int64_t kVersion = 2;
 constexpr std::int64_t kMostRows = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kMostNotes = 100;
 
@@ -33,6 +35,7 @@ struct WriteEncoding {
     json["scale"] = encoding.scale;
     json["value"] = encoding.value;
     json["indicator"] = encoding.indicator;
+    json["edges"] = encoding.edges;
   }
   void operator()(const detail::CategoricalEncoding& encoding) const {
     json["kind"] = "categorical";
@@ -100,7 +103,23 @@ void read_label(const JsonFields& fields, detail::TransformData& data) {
   }
 }
 
-detail::NumericEncoding read_numeric(const JsonFields& fields) {
+std::vector<double> read_edges(const JsonFields& fields) {
+  std::vector<double> edges;
+  for (const JsonFields::Json& value : fields.list("edges")) {
+    if (!value.is_number() || !std::isfinite(value.get<double>())) {
+      fields.refuse("edges", "holds " + value.dump() + ", must be numbers");
+    }
+    if (!edges.empty() && value.get<double>() <= edges.back()) fields.refuse("edges", "is not increasing");
+    edges.push_back(value.get<double>());
+  }
+  if (edges.size() >= static_cast<std::size_t>(detail::kMostBins)) {
+    fields.refuse("edges",
+                  "has " + std::to_string(edges.size()) + ", must be fewer than " + std::to_string(detail::kMostBins));
+  }
+  return edges;
+}
+
+detail::NumericEncoding read_numeric(const JsonFields& fields, std::int64_t version) {
   detail::NumericEncoding encoding;
   const std::string scaling = fields.text("scaling");
   if (scaling != "log" && scaling != "linear") {
@@ -113,6 +132,8 @@ detail::NumericEncoding read_numeric(const JsonFields& fields) {
   encoding.value = fields.flag("value");
   encoding.indicator = fields.flag("indicator");
   if (!encoding.value && !encoding.indicator) fields.refuse("value", "and indicator are false, one must be true");
+  if (version >= 2) encoding.edges = read_edges(fields);
+  if (encoding.has_token() && !encoding.value) fields.refuse("edges", "are there, but no input of the value");
   return encoding;
 }
 
@@ -169,7 +190,8 @@ detail::DateEncoding read_date(const JsonFields& fields, const std::string& path
   return encoding;
 }
 
-detail::ColumnData read_column(const JsonFields& fields, const std::string& path, std::int64_t rows) {
+detail::ColumnData read_column(const JsonFields& fields, const std::string& path, std::int64_t rows,
+                               std::int64_t version) {
   detail::ColumnData column;
   column.name = fields.text("name");
   column.missing = fields.integer("missing", 0, rows);
@@ -177,7 +199,7 @@ detail::ColumnData read_column(const JsonFields& fields, const std::string& path
   if (column.notes.size() > kMostNotes) fields.refuse("notes", "has too many lines");
   const std::string kind = fields.text("kind");
   if (kind == "numeric") {
-    column.encoding = read_numeric(fields);
+    column.encoding = read_numeric(fields, version);
   } else if (kind == "categorical") {
     column.encoding = read_categorical(fields);
   } else if (kind == "date") {
@@ -224,7 +246,7 @@ FeatureTransform FeatureTransform::from_json(std::string_view text) {
   if (!data->label.empty()) names.insert(data->label);
   for (const JsonFields::Json& value : fields.list("columns")) {
     const std::string path = "columns[" + std::to_string(data->columns.size()) + "].";
-    data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows));
+    data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows, version));
     const std::string& name = data->columns.back().name;
     if (!names.insert(name).second) fields.refuse(path + "name", "is " + detail::quoted(name) + " for the second time");
   }

@@ -71,7 +71,7 @@ ModelOptions read_model(const JsonFields& fields) {
 TrainOptions read_training(const JsonFields& fields) {
   TrainOptions options;
   options.epochs = read_int(fields, "epochs");
-  options.batch = read_int(fields, "batch");
+  if (!fields.is_null("batch")) options.batch = read_int(fields, "batch");
   options.learning_rate = fields.number("learning_rate");
   options.schedule = read_choice<Schedule>(fields, "schedule");
   options.weight_decay = fields.number("weight_decay");
@@ -147,7 +147,7 @@ Json to_json(const ModelOptions& options) {
 
 Json to_json(const TrainOptions& options, bool machine) {
   Json json = {{"epochs", options.epochs},
-               {"batch", options.batch},
+               {"batch", options.batch ? Json(*options.batch) : Json()},
                {"learning_rate", options.learning_rate},
                {"schedule", to_string(options.schedule)},
                {"weight_decay", options.weight_decay},

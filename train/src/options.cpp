@@ -92,13 +92,16 @@ template GatedUnit parse<GatedUnit>(std::string_view);
 template Uncertainty parse<Uncertainty>(std::string_view);
 template Schedule parse<Schedule>(std::string_view);
 
+int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
+
 Uncertainty default_uncertainty(Head head) {
   return head == Head::kPostnet ? Uncertainty::kEntropy : Uncertainty::kVariance;
 }
 
 void validate(const TrainOptions& options) {
   require(options.epochs >= 1 && options.epochs <= 100'000, "epochs", options.epochs, "1 to 100000");
-  require(options.batch >= 1 && options.batch <= (1 << 24), "batch", options.batch, "1 to 16777216");
+  const int batch = options.batch.value_or(1);
+  require(batch >= 1 && batch <= (1 << 24), "batch", batch, "1 to 16777216");
   require(options.learning_rate > 0 && std::isfinite(options.learning_rate), "learning_rate", options.learning_rate,
           "above 0");
   require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "weight_decay", options.weight_decay,

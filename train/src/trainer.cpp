@@ -125,8 +125,8 @@ class Trainer {
     num_members_ = model.head.kind == Head::kEnsemble ? model.head.members : 1;
     const int default_warm_up = model.head.latent >= 32 ? 1 : 0;
     warm_up_ = model.head.kind == Head::kPostnet ? options.warm_up.value_or(default_warm_up) : 0;
-    num_batches_ =
-        (data.train.num_rows + static_cast<std::size_t>(options.batch) - 1) / static_cast<std::size_t>(options.batch);
+    batch_ = static_cast<std::size_t>(options.batch.value_or(default_batch(data.train.num_rows)));
+    num_batches_ = (data.train.num_rows + batch_ - 1) / batch_;
     if (hooks.save) fingerprint_ = fingerprint(data, model, options);
   }
 
@@ -196,13 +196,13 @@ class Trainer {
   bool train_epoch() {
     const auto start = Clock::now();
     const double seconds_before = at_.seconds;
-    const std::size_t rows_before = at_.batch * static_cast<std::size_t>(options_.batch);
+    const std::size_t rows_before = at_.batch * batch_;
     const bool warm_up = at_.epoch <= warm_up_;
     std::size_t rows_done = rows_before;
     detail::TrainingBatches batches(
         data_.shape, data_.train,
-        detail::shuffled_rows(data_.train.num_rows, seed_of(1, static_cast<std::uint64_t>(at_.epoch))),
-        static_cast<std::size_t>(options_.batch), at_.batch);
+        detail::shuffled_rows(data_.train.num_rows, seed_of(1, static_cast<std::uint64_t>(at_.epoch))), batch_,
+        at_.batch);
     auto last_report = start;
     while (const detail::TrainingBatch* batch = batches.next()) {
       const std::uint64_t step = static_cast<std::uint64_t>(at_.epoch) * num_batches_ + at_.batch;
@@ -389,6 +389,7 @@ class Trainer {
   const TrainHooks& hooks_;
   int num_members_ = 1;
   int warm_up_ = 0;
+  std::size_t batch_ = 0;  // rows
   std::size_t num_batches_ = 0;
   std::string fingerprint_;
   Position at_;

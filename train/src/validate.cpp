@@ -33,6 +33,15 @@ void require_count(const std::string& name, int value) {
 
 void validate(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts) {
   if (shape.num_numeric + shape.num_categorical() == 0) throw InvalidInput("Network: there are no features");
+  for (std::size_t at = 0; at < shape.bins.size(); ++at) {
+    const auto [numeric, categorical] = shape.bins[at];
+    const bool increases =
+        at == 0 || (numeric > shape.bins[at - 1].numeric && categorical > shape.bins[at - 1].categorical);
+    if (increases && numeric < shape.num_numeric && categorical < shape.num_categorical()) continue;
+    throw InvalidInput("Network: bins[" + text(at) + "] is input " + text(numeric) + " and feature " +
+                       text(categorical) + ", must be of the " + text(shape.num_numeric) + " inputs and " +
+                       text(shape.num_categorical()) + " features, in their order");
+  }
   for (std::size_t feature = 0; feature < shape.num_categorical(); ++feature) {
     require(shape.num_tokens[feature] >= 1, "Network", "num_tokens[" + text(feature) + "]", shape.num_tokens[feature],
             ">= 1");

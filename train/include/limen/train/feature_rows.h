@@ -7,11 +7,19 @@
 
 namespace limen::train {
 
+/// A categorical feature that says in which bin a numeric input lies.
+struct BinnedInput {
+  std::size_t numeric = 0;
+  std::size_t categorical = 0;
+  bool operator==(const BinnedInput&) const = default;
+};
+
 /// What a network sees of a row: `num_numeric` real inputs and one token per categorical feature.
 struct FeatureShape {
   std::size_t num_numeric = 0;
   /// Per categorical feature: how many tokens there are; a token is from 0 to this - 1.
   std::vector<std::int32_t> num_tokens = {};
+  std::vector<BinnedInput> bins = {};  ///< both fields increasing
 
   [[nodiscard]] std::size_t num_categorical() const { return num_tokens.size(); }
   bool operator==(const FeatureShape&) const = default;

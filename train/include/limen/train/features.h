@@ -47,6 +47,9 @@ struct FeatureOptions {
   std::map<std::string, Scaling> scaling_of = {};  ///< for single numeric columns
   /// Scaled values are clipped to -clip .. clip. 0.001 to 1e6.
   double clip = 10;
+  /// A numeric column also has a token: the number of its bin, of at most so many that hold about equally many training
+  /// rows each. 0 to 1024; below 3: no token.
+  int numeric_bins = 32;
   /// A value has a token of its own when at least so many training rows have it. 1 or more.
   std::int64_t min_count = 5;
   /// A column with more different values than this in training is hashed. 1 to 10,000,000.
@@ -90,7 +93,8 @@ struct TransformData;
 /// The fitted way from raw columns to what a network sees. Immutable; a copy is cheap and shares its data.
 ///
 /// Numeric column: one input, clip((f(x) - center) / scale), 0 for a missing value; when training had missing values
-/// one more input behind it, 1 for a missing value and 0 else. Infinite values are missing values.
+/// one more input behind it, 1 for a missing value and 0 else. Infinite values are missing values. And one token,
+/// unless the column has fewer than three bins: 0 for a missing value, else 1 + the number of bin edges at or below x.
 ///
 /// Categorical column: one token. 0: a value that training had not, or too rarely. Then, only when training had at
 /// least min_count missing values, a token of missing (else a missing value is 0). Then the values of the vocabulary,
@@ -147,6 +151,11 @@ class FeatureTransform {
 /// deviation when q3 = q1; log is taken when tail(x) > 5 and tail(log) <= tail(x) / 2. (A normal law has 1.7, an
 /// exponential one 3.6, a log-normal one with sigma 1 6.4.) Columns without any value or with one single value are left
 /// out, with a note; a column of one value and missing ones keeps its missing indicator.
+///
+/// Bins of numeric columns: one per value when there are at most numeric_bins different ones; else the k-th edge is the
+/// value of rank floor(k n / numeric_bins) of n (from 0), or, where the edge before is that value already, the next
+/// larger one there is: a value of many rows has a bin of its own. The lowest value counts as an edge before the first.
+/// Then, from below, a bin of fewer than min_count values is joined with the one above it, the last with the one below.
 class FeatureFitter {
  public:
   /// Throws InvalidInput for options that cannot be.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,7 +52,7 @@ struct ModelOptions {
 
 struct TrainOptions {
   int epochs = 10;
-  int batch = 1024;
+  std::optional<int> batch = {};  ///< rows of a step; unset: see default_batch
   double learning_rate = 2e-3;
   Schedule schedule = Schedule::kCosine;
   double weight_decay = 0.0;
@@ -77,6 +78,9 @@ template <typename Choice>
 /// The value of a name. Throws InvalidInput that lists the names.
 template <typename Choice>
 [[nodiscard]] Choice parse(std::string_view name);
+
+/// 256 for fewer than 100,000 training rows, else 1024: a small table needs more steps than a large one has to spare.
+[[nodiscard]] int default_batch(std::size_t num_rows);
 
 /// What a head's column `uncertainty` holds unless something else is asked for: the entropy of postnet's Beta, else the
 /// variance between passes or members.
