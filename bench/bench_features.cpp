@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "limen/train/features.h"
 #include "limen/train/schema.h"
@@ -53,18 +54,23 @@ Column whole_numbers(const std::string& name, std::mt19937_64& random, double nu
   return {name, std::move(values)};
 }
 
+constexpr std::string_view kNoBins = "_no_bins";
+
 struct Case {
   Frame frame;
   FeatureOptions options;
 };
 
-Case make_case(const std::string& shape) {
+Case make_case(std::string shape) {
   std::mt19937_64 random(1);
+  const bool no_bins = shape.ends_with(kNoBins);
+  if (no_bins) shape.resize(shape.size() - kNoBins.size());
   Case result{.frame = {.num_rows = kRows}, .options = {.num_threads = 1}};
   std::vector<Column>& columns = result.frame.columns;
   if (shape == "criteo") {
     result.options = schema_preset("criteo").features;
     result.options.num_threads = 1;
+    if (no_bins) result.options.numeric_bins = 0;
     result.options.max_vocabulary = 20'000;  // so that the largest columns are hashed in one batch
     columns.push_back(whole_numbers("label", random, 2));
     for (const std::string& name : result.options.numeric) columns.push_back(numbers(name, random, 9));
@@ -73,6 +79,7 @@ Case make_case(const std::string& shape) {
     }
     return result;
   }
+  if (no_bins) result.options.numeric_bins = 0;
   for (int number = 0; number < 10; ++number) {
     const std::string name = "c" + std::to_string(number);
     if (shape == "linear") columns.push_back(numbers(name, random, 0.5));
@@ -128,7 +135,8 @@ void read_json(benchmark::State& state) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const std::string shape : {"linear", "log", "text_1000", "text_1000000", "number_category", "criteo"}) {
+  for (const std::string shape : {"linear", "linear_no_bins", "log", "log_no_bins", "text_1000", "text_1000000",
+                                  "number_category", "criteo", "criteo_no_bins"}) {
     benchmark::RegisterBenchmark(("encode/" + shape).c_str(),
                                  [shape](benchmark::State& state) { encode(state, shape); });
     benchmark::RegisterBenchmark(("fit/" + shape).c_str(),

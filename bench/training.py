@@ -17,8 +17,10 @@ import time
 NUMERIC = 13
 BATCH = 1024
 CASES = {
+    "26 vocabularies, 10 to 100,000, and bins": [int(10 ** (1 + 4 * i / 25)) for i in range(26)] + NUMERIC * [33],
     "26 vocabularies, 10 to 100,000": [int(10 ** (1 + 4 * i / 25)) for i in range(26)],
     "26 vocabularies, 10 to 100": [int(10 ** (1 + i / 25)) for i in range(26)],
+    "bins alone": NUMERIC * [33],
     "no categorical features": [],
 }
 

@@ -412,6 +412,8 @@ int TrainRun::run() {
   card_.model = flags_.options;
   card_.training = flags_.training;
   card_.training.batch = flags_.training.batch.value_or(train::default_batch(set_.train.num_rows));
+  card_.training.learning_rate =
+      flags_.training.learning_rate.value_or(train::default_learning_rate(flags_.options.encoder.kind));
   card_.table.separator = frame_options(flags_.frame, "").separator.value_or('\0') == '\0'
                               ? ""
                               : std::string(1, *frame_options(flags_.frame, "").separator);
@@ -572,7 +574,9 @@ void add_train(CLI::App& program, Action& action) {
   verb->add_option("--batch", training.batch, "Rows of a step [256 for fewer than 100,000 training rows, else 1024]")
       ->type_name("N")
       ->group(group);
-  number("--learning-rate", training.learning_rate, "Of Adam");
+  verb->add_option("--learning-rate", training.learning_rate, "Of Adam [0.002 for mlp, else 0.001]")
+      ->type_name("N")
+      ->group(group);
   verb->add_option("--schedule", flags->schedule, "Learning rate: constant, cosine or step")
       ->type_name("KIND")
       ->capture_default_str()

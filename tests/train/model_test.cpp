@@ -313,7 +313,7 @@ TEST(Model, RefusesRowsOfOtherFeatures) {
   rows.numeric.pop_back();
   EXPECT_EQ(refusal_of([&] { (void)model.predict(rows); }), "predict: the rows are not of this model's features");
   rows = model.features().encode(random_frame(4, 1));
-  rows.categorical[1] = 1000;
+  rows.categorical[3] = 1000;
   EXPECT_THAT(refusal_of([&] { (void)model.predict(rows); }), HasSubstr("in row 1 is 1000, must be from 0 to"));
   EXPECT_TRUE(model.predict({}).score.empty());
   EXPECT_TRUE(model.predict({}).uncertainty(Uncertainty::kEntropy).empty());

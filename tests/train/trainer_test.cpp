@@ -251,7 +251,7 @@ TEST(Train, RefusesCheckpointsOfOtherDataOrOptions) {
   EXPECT_EQ(refused([](auto&, auto& m, auto&) { m.encoder.hidden = {16}; }), message);
   EXPECT_EQ(refused([](auto&, auto&, auto& o) { o.seed = 3; }), message);
   EXPECT_EQ(refused([](auto&, auto&, auto& o) { o.epochs = 4; }), message);
-  EXPECT_EQ(refused([](auto&, auto&, auto& o) { o.learning_rate *= 2; }), message);
+  EXPECT_EQ(refused([](auto&, auto&, auto& o) { o.learning_rate = 2e-2; }), message);
   // What does not change the model may differ.
   EXPECT_EQ(refused([](auto&, auto&, auto& o) { o.num_threads = 1; }), "(not refused)");
 }
@@ -483,6 +483,23 @@ TEST(Train, BatchesOfFewRowsAreSmaller) {
   const TrainResult result = train(data, small_model(Head::kPostnet), unset);
   expect_same(result, train(data, small_model(Head::kPostnet), given));
   EXPECT_NE(result.weights, train(data, small_model(Head::kPostnet), other).weights);
+}
+
+TEST(Train, AttentionLearnsInSmallerStepsUnlessToldOtherwise) {
+  const TrainingSet data = random_set(300, 100, 23);
+  for (const auto& [kind, rate] : {std::pair(EncoderKind::kMlp, 2e-3), std::pair(EncoderKind::kSam, 1e-3),
+                                   std::pair(EncoderKind::kFtTransformer, 1e-3)}) {
+    EXPECT_EQ(default_learning_rate(kind), rate);
+    ModelOptions model = small_model(Head::kPostnet);
+    model.encoder.kind = kind;
+    TrainOptions unset = few_epochs(1);
+    unset.learning_rate = std::nullopt;
+    TrainOptions given = few_epochs(1);
+    given.learning_rate = rate;
+    const TrainResult result = train(data, model, unset);
+    expect_same(result, train(data, model, given));
+    EXPECT_NE(result.weights, train(data, model, few_epochs(1)).weights);
+  }
 }
 
 TEST(Train, NumbersOrCategoriesAloneAreEnough) {

@@ -61,16 +61,14 @@ std::int32_t token_of(const detail::DateEncoding& encoding, const detail::DatePa
   return encoding.first_token() + static_cast<std::int32_t>(found - part.values.begin());
 }
 
-/// The number of edges at or below a number. The halves are chosen without a branch: which one is taken is chance.
+/// The number of edges at or below a number; it lies in first .. first + size. edges: not empty. Which half is taken is
+/// chance: a product in place of a branch.
 std::int32_t bin_of(const std::vector<double>& edges, double number) {
-  const double* first = edges.data();
-  for (std::size_t size = edges.size(); size > 0;) {
-    const std::size_t half = size / 2;
-    const bool above = number >= first[half];
-    first = above ? first + half + 1 : first;
-    size = above ? size - half - 1 : half;
-  }
-  return static_cast<std::int32_t>(first - edges.data());
+  std::size_t first = 0;
+  std::size_t size = edges.size();
+  for (; size > 1; size -= size / 2)
+    first += static_cast<std::size_t>(number >= edges[first + size / 2 - 1]) * (size / 2);
+  return static_cast<std::int32_t>(first + static_cast<std::size_t>(number >= edges[first]));
 }
 
 template <typename Function>

@@ -72,7 +72,7 @@ TrainOptions read_training(const JsonFields& fields) {
   TrainOptions options;
   options.epochs = read_int(fields, "epochs");
   if (!fields.is_null("batch")) options.batch = read_int(fields, "batch");
-  options.learning_rate = fields.number("learning_rate");
+  if (!fields.is_null("learning_rate")) options.learning_rate = fields.number("learning_rate");
   options.schedule = read_choice<Schedule>(fields, "schedule");
   options.weight_decay = fields.number("weight_decay");
   options.clip = fields.number("clip");
@@ -148,7 +148,7 @@ Json to_json(const ModelOptions& options) {
 Json to_json(const TrainOptions& options, bool machine) {
   Json json = {{"epochs", options.epochs},
                {"batch", options.batch ? Json(*options.batch) : Json()},
-               {"learning_rate", options.learning_rate},
+               {"learning_rate", options.learning_rate ? Json(*options.learning_rate) : Json()},
                {"schedule", to_string(options.schedule)},
                {"weight_decay", options.weight_decay},
                {"clip", options.clip},

@@ -94,6 +94,8 @@ template Schedule parse<Schedule>(std::string_view);
 
 int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
 
+double default_learning_rate(EncoderKind kind) { return kind == EncoderKind::kMlp ? 2e-3 : 1e-3; }
+
 Uncertainty default_uncertainty(Head head) {
   return head == Head::kPostnet ? Uncertainty::kEntropy : Uncertainty::kVariance;
 }
@@ -102,8 +104,8 @@ void validate(const TrainOptions& options) {
   require(options.epochs >= 1 && options.epochs <= 100'000, "epochs", options.epochs, "1 to 100000");
   const int batch = options.batch.value_or(1);
   require(batch >= 1 && batch <= (1 << 24), "batch", batch, "1 to 16777216");
-  require(options.learning_rate > 0 && std::isfinite(options.learning_rate), "learning_rate", options.learning_rate,
-          "above 0");
+  const double learning_rate = options.learning_rate.value_or(1);
+  require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate, "above 0");
   require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "weight_decay", options.weight_decay,
           "at least 0");
   require(options.clip >= 0 && std::isfinite(options.clip), "clip", options.clip, "at least 0");

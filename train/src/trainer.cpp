@@ -125,6 +125,7 @@ class Trainer {
     num_members_ = model.head.kind == Head::kEnsemble ? model.head.members : 1;
     const int default_warm_up = model.head.latent >= 32 ? 1 : 0;
     warm_up_ = model.head.kind == Head::kPostnet ? options.warm_up.value_or(default_warm_up) : 0;
+    learning_rate_ = options.learning_rate.value_or(default_learning_rate(model.encoder.kind));
     batch_ = static_cast<std::size_t>(options.batch.value_or(default_batch(data.train.num_rows)));
     num_batches_ = (data.train.num_rows + batch_ - 1) / batch_;
     if (hooks.save) fingerprint_ = fingerprint(data, model, options);
@@ -169,17 +170,17 @@ class Trainer {
   [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs; }
 
   [[nodiscard]] double learning_rate(int epoch, std::size_t batch) const {
-    if (epoch <= warm_up_) return options_.learning_rate;
+    if (epoch <= warm_up_) return learning_rate_;
     const double step =
         static_cast<double>(epoch - warm_up_ - 1) * static_cast<double>(num_batches_) + static_cast<double>(batch);
     const double share = step / (static_cast<double>(options_.epochs) * static_cast<double>(num_batches_));
     switch (options_.schedule) {
       case Schedule::kCosine:
-        return options_.learning_rate * (0.01 + 0.99 * 0.5 * (1 + std::cos(std::numbers::pi * share)));
+        return learning_rate_ * (0.01 + 0.99 * 0.5 * (1 + std::cos(std::numbers::pi * share)));
       case Schedule::kStep:
-        return options_.learning_rate / (share < 0.6 ? 1 : share < 0.85 ? 3 : 9);
+        return learning_rate_ / (share < 0.6 ? 1 : share < 0.85 ? 3 : 9);
       default:
-        return options_.learning_rate;
+        return learning_rate_;
     }
   }
 
@@ -271,7 +272,7 @@ class Trainer {
                                       : std::string("no epoch was finished before");
     result_.diverged = "training stopped in epoch " + std::to_string(at_.epoch) + ", batch " +
                        std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try --learning-rate " +
-                       detail::number_text(std::min(options_.learning_rate / 4, 1e-3)) +
+                       detail::number_text(std::min(learning_rate_ / 4, 1e-3)) +
                        (options_.clip == 0 || options_.clip > 1 ? ", --clip 1" : "") +
                        (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or --warm-up 1" : "");
   }
@@ -389,6 +390,7 @@ class Trainer {
   const TrainHooks& hooks_;
   int num_members_ = 1;
   int warm_up_ = 0;
+  double learning_rate_ = 0;
   std::size_t batch_ = 0;  // rows
   std::size_t num_batches_ = 0;
   std::string fingerprint_;

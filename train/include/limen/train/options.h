@@ -52,13 +52,13 @@ struct ModelOptions {
 
 struct TrainOptions {
   int epochs = 10;
-  std::optional<int> batch = {};  ///< rows of a step; unset: see default_batch
-  double learning_rate = 2e-3;
+  std::optional<int> batch = {};             ///< rows of a step; unset: see default_batch
+  std::optional<double> learning_rate = {};  ///< of Adam; unset: see default_learning_rate
   Schedule schedule = Schedule::kCosine;
   double weight_decay = 0.0;
   double clip = 5.0;                ///< largest norm of the gradient; 0: no clipping
   std::optional<int> warm_up = {};  ///< epochs that fit only the densities of postnet; unset: 1 when latent >= 32
-  int patience = 3;                 ///< epochs without better average precision before stopping
+  int patience = 10;                ///< epochs without better average precision before stopping
   std::uint64_t seed = 0;
   int num_threads = 0;         ///< 0: all cores
   std::string device = "cpu";  ///< cpu; others are refused
@@ -81,6 +81,8 @@ template <typename Choice>
 
 /// 256 for fewer than 100,000 training rows, else 1024: a small table needs more steps than a large one has to spare.
 [[nodiscard]] int default_batch(std::size_t num_rows);
+/// 0.002 for mlp, 0.001 for sam and ft-transformer.
+[[nodiscard]] double default_learning_rate(EncoderKind kind);
 
 /// What a head's column `uncertainty` holds unless something else is asked for: the entropy of postnet's Beta, else the
 /// variance between passes or members.
