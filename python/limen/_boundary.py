@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -270,9 +271,17 @@ class Boundary:
         return cls._of(_core.Boundary.from_json(text))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the boundary file."""
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(self.to_json())
+        """Writes the boundary file, whole or not at all: a file that was there stays until the new one is complete."""
+        path = os.path.realpath(path)
+        part = f"{path}.{os.getpid()}.part"
+        try:
+            with open(part, "x", encoding="utf-8", newline="\n") as file:
+                file.write(self.to_json())
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(part)
+            raise
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Boundary:

@@ -137,6 +137,23 @@ def test_copies_and_files_are_equal_to_the_last_bit(case, tmp_path):
         assert other.holdout == boundary.holdout
 
 
+def test_a_save_that_fails_leaves_the_old_file(boundary, tmp_path, monkeypatch):
+    path = tmp_path / "b.json"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.replace", fail)
+        with pytest.raises(OSError, match="no room"):
+            boundary.save(path)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["b.json"]
+    boundary.save(path)
+    assert limen.Boundary.load(path) == boundary
+
+
 def test_boundaries_differ_when_any_part_does(boundary):
     parts = boundary.to_dict()
     assert parts == json.loads(boundary.to_json())
