@@ -296,6 +296,14 @@ TEST(Network, RefusesWhatItCannotBe) {
             }),
             "Network: heads is 3, must divide embedding, 16");
   EXPECT_EQ(refusal_of([] { Network({}, {}, {1, 1}, 0, "cpu"); }), "Network: there are no features");
+  const auto refused_bins = [](std::vector<BinnedInput> bins) {
+    return refusal_of([&] { Network({.num_numeric = 2, .num_tokens = {3, 5}, .bins = bins}, {}, {1, 1}, 0, "cpu"); });
+  };
+  EXPECT_EQ(refused_bins({{0, 0}, {1, 1}}), "(not refused)");
+  EXPECT_EQ(refused_bins({{2, 0}}),
+            "Network: bins[0] is input 2 and feature 0, must be of the 2 inputs and 2 features, in their order");
+  EXPECT_THAT(refused_bins({{0, 2}}), HasSubstr("bins[0] is input 0 and feature 2"));
+  EXPECT_THAT(refused_bins({{0, 1}, {1, 0}}), HasSubstr("bins[1] is input 1 and feature 0"));
   EXPECT_THAT(refusal_of([&] { Network(rows.shape, {}, {1, 1}, 0, "abacus"); }), HasSubstr("device is \"abacus\""));
   EXPECT_EQ(device_error("cpu"), "");
 }
