@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -194,3 +196,17 @@ def test_neighbour_evidence_is_the_distance_to_the_kth_scaled_row():
     found = uncertainty.neighbour_evidence(X_TRAIN, X_ASK, k=4)
     np.testing.assert_allclose(found.distance, np.sort(distances, axis=1)[:, 3])
     np.testing.assert_array_equal(found.uncertainty, found.distance)
+
+
+def test_measures_that_need_no_scikit_learn_work_without_it():
+    code = """
+import sys
+sys.modules["sklearn"] = sys.modules["pandas"] = None  # any import of them fails
+from limen import uncertainty
+assert uncertainty.beta_entropy(1, 1) == 0
+assert uncertainty.ensemble([[0.0], [1.0]]).variance[0] == 0.25
+found = uncertainty.KeyEvidence(["a"]).fit({"a": ["x", "x", "y"]}).uncertainty({"a": ["x", "y"]})
+print(found[0] < found[1])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
