@@ -444,8 +444,12 @@ TEST_F(Train, KilledAnywhereItGoesOnToTheSameModel) {
                        "0.05",     "--patience", "100",       "--split", "0.8,0.2",
                        "--model",  "ensemble",   "--members", "2",       "--dropout",
                        "0.1"};
+  const auto start = std::chrono::steady_clock::now();
   expect_trained(train("data.csv", "whole", flags));
+  // Kills come at any moment of a run, however slow the machine is.
+  const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
   std::mt19937 random(6);
+  std::uniform_real_distribution<double> share(0.2, 0.9);
   int kills = 0;
   int resumed = 0;
   bool done = false;
@@ -458,7 +462,7 @@ TEST_F(Train, KilledAnywhereItGoesOnToTheSameModel) {
     write_file(streams() / "in", "");
     const RunningProgram program = start_limen(words, streams() / "in", streams() / "out", streams() / "err");
     if (kills < 10) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300 + random() % 600));
+      std::this_thread::sleep_for(share(random) * whole);
       ::kill(program.id(), SIGKILL);
     }
     const int ended = program.wait();
