@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 #include "detail/key_map.h"
 #include "detail/levels.h"
+#include "limen/uninitialized_vector.h"
 
 namespace limen::detail {
 
@@ -163,27 +165,38 @@ struct Bracket {
   std::size_t first_rank;  ///< index in the list of ranks
 };
 
-/// Where a sample says that the ranks must be, with room to spare: disjoint and increasing.
+/// Where a sample says that the ranks must be, with room to spare.
 template <typename Real>
-std::vector<Bracket<Real>> brackets_of(std::span<const Real> values, std::span<const std::size_t> ranks) {
-  constexpr std::size_t kSample = std::size_t{1} << 16;
+struct Brackets {
+  std::vector<Bracket<Real>> list;  ///< disjoint and increasing
+  double share = 0;                 ///< of the sample that is in them
+};
+
+template <typename Real>
+Brackets<Real> brackets_of(std::span<const Real> values, std::span<const std::size_t> ranks) {
+  constexpr std::size_t kSample = std::size_t{1} << 17;
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   std::vector<Real> sample;
   const std::size_t step = values.size() / kSample + 1;
   for (std::size_t row = 0; row < values.size(); row += step) sample.push_back(values[row] + Real{0});
-  std::sort(sample.begin(), sample.end());
-  // A rank's place in a random sample is off by less than half the root of its size in two of three cases.
-  const auto room = static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(sample.size())));
-  std::vector<Bracket<Real>> brackets;
+  tbb::parallel_sort(sample.begin(), sample.end());
+  // The standard deviation of a rank's place in a random sample is at most half the root of its size: three of them.
+  const auto room = static_cast<std::size_t>(1.5 * std::sqrt(static_cast<double>(sample.size())));
+  Brackets<Real> brackets;
   for (std::size_t at = 0; at < ranks.size(); ++at) {
     const std::size_t place = ranks[at] / step;
     const Real low = place < room ? -kInfinity : sample[place - room];
     const Real high = place + room < sample.size() ? sample[place + room] : kInfinity;
-    if (!brackets.empty() && low <= brackets.back().high) {
-      brackets.back().high = high;
+    if (!brackets.list.empty() && low <= brackets.list.back().high) {
+      brackets.list.back().high = high;
     } else {
-      brackets.push_back({low, high, at});
+      brackets.list.push_back({low, high, at});
     }
+  }
+  for (const Bracket<Real>& bracket : brackets.list) {
+    const auto inside = std::upper_bound(sample.begin(), sample.end(), bracket.high) -
+                        std::lower_bound(sample.begin(), sample.end(), bracket.low);
+    brackets.share += static_cast<double>(inside) / static_cast<double>(sample.size());
   }
   return brackets;
 }
@@ -194,7 +207,9 @@ template <typename Real>
 std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, std::span<const std::size_t> ranks) {
   constexpr std::size_t kMostBrackets = 32;
   constexpr std::size_t kBlock = 1024;
-  const std::vector<Bracket<Real>> brackets = brackets_of(values, ranks);
+  constexpr std::size_t kTogether = 16 * 1024;  // rows whose values are collected together
+  const Brackets<Real> found = brackets_of(values, ranks);
+  const std::vector<Bracket<Real>>& brackets = found.list;
   if (brackets.size() > kMostBrackets) return {};
   // A value above an odd number of these is in a bracket.
   std::vector<Real> edges;
@@ -202,33 +217,37 @@ std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, 
     edges.push_back(bracket.low);
     edges.push_back(std::nextafter(bracket.high, std::numeric_limits<Real>::infinity()));
   }
-  struct Part {
-    std::vector<Real> near;
-    std::array<std::array<std::size_t, 2 * kMostBrackets + 1>, 2> counts = {};  // two, so that rows do not wait
-  };
-  tbb::combinable<Part> parts;
-  tbb::parallel_for(
-      tbb::blocked_range<std::size_t>(0, values.size(), 1 << 16), [&](const tbb::blocked_range<std::size_t>& rows) {
-        Part& part = parts.local();
-        std::array<std::uint8_t, kBlock> place;
-        std::array<Real, kBlock> near;
-        for (std::size_t begin = rows.begin(); begin < rows.end(); begin += kBlock) {
-          const std::size_t size = std::min(kBlock, rows.end() - begin);
-          count_edges(values.data() + begin, size, edges.data(), edges.size(), place.data());
-          std::size_t num_near = 0;
-          for (std::size_t row = 0; row < size; ++row) {
-            ++part.counts[row % 2][place[row]];
-            near[num_near] = values[begin + row] + Real{0};
-            num_near += place[row] % 2;
-          }
-          part.near.insert(part.near.end(), near.begin(), near.begin() + static_cast<std::ptrdiff_t>(num_near));
-        }
-      });
+  using Counts = std::array<std::array<std::size_t, 2 * kMostBrackets + 1>, 2>;  // two, so that rows do not wait
+  tbb::combinable<Counts> partial_counts([] { return Counts{}; });
+  UninitializedVector<Real> near(
+      static_cast<std::size_t>(static_cast<double>(values.size()) * std::min(1.0, 1.05 * found.share + 0.001)));
+  std::atomic<std::size_t> num_near = 0;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, values.size(), kTogether),
+                    [&](const tbb::blocked_range<std::size_t>& rows) {
+                      Counts& part = partial_counts.local();
+                      std::array<std::uint8_t, kBlock> place;
+                      std::array<Real, kTogether> collected;
+                      for (std::size_t first = rows.begin(); first < rows.end(); first += collected.size()) {
+                        const std::size_t end = std::min(first + collected.size(), rows.end());
+                        std::size_t size = 0;
+                        for (std::size_t begin = first; begin < end; begin += kBlock) {
+                          const std::size_t block = std::min(kBlock, end - begin);
+                          count_edges(values.data() + begin, block, edges.data(), edges.size(), place.data());
+                          for (std::size_t row = 0; row < block; ++row) {
+                            ++part[row % 2][place[row]];
+                            collected[size] = values[begin + row] + Real{0};
+                            size += place[row] % 2;
+                          }
+                        }
+                        const std::size_t at = num_near.fetch_add(size);
+                        if (at + size <= near.size()) std::copy_n(collected.begin(), size, near.data() + at);
+                      }
+                    });
+  if (num_near > near.size()) return {};
+  near.resize(num_near);
   std::vector<std::size_t> counts(edges.size() + 1, 0);
-  std::vector<Real> near;
-  parts.combine_each([&](const Part& part) {
-    for (std::size_t at = 0; at < counts.size(); ++at) counts[at] += part.counts[0][at] + part.counts[1][at];
-    near.insert(near.end(), part.near.begin(), part.near.end());
+  partial_counts.combine_each([&](const Counts& part) {
+    for (std::size_t at = 0; at < counts.size(); ++at) counts[at] += part[0][at] + part[1][at];
   });
 
   // The ranks among the values near them: without those between the brackets.
@@ -247,7 +266,7 @@ std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, 
     }
     before += counts[2 * at + 1];
   }
-  std::vector<RankedValue<Real>> result = counted_at_ranks<Real>(near, near_ranks);
+  std::vector<RankedValue<Real>> result = counted_at_ranks<Real>(std::span<const Real>(near), near_ranks);
   std::size_t bracket = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     while (bracket + 1 < brackets.size() && brackets[bracket + 1].first_rank <= rank) ++bracket;
