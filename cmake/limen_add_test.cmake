@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...] [OPTIMIZED])
+# limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...] [OPTIMIZED] [COST seconds])
 # One GoogleTest program from NAME.cpp, run by ctest as one test. Under sanitizers its own code is not optimised, as compiling
 # it would take longer than running it, except with OPTIMIZED: for tests that compute much themselves. Label `torch`: its
 # process loads torch. Labels `slow` and `release`: `make test` runs it in the release build too (target release_tests), which
-# has the vectorised kernels; `slow`: only there.
+# has the vectorised kernels; `slow`: only there. COST: of a long test, which then starts first.
 add_custom_target(release_tests)
 function(limen_add_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "" "LIBS;LABELS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "COST" "LIBS;LABELS;SOURCES" ${ARGN})
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} limen_flags limen_test_support GTest::gmock GTest::gtest_main)
   if(NOT ARG_OPTIMIZED)
@@ -14,6 +14,9 @@ function(limen_add_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if(ARG_COST)
+    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
+  endif()
   if("slow" IN_LIST ARG_LABELS OR "release" IN_LIST ARG_LABELS)
     add_dependencies(release_tests ${name})
   endif()
