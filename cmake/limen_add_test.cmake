@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...] [OPTIMIZED] [COST seconds])
-# One GoogleTest program from NAME.cpp, run by ctest as one test. Under sanitizers its own code is not optimised, as compiling
-# it would take longer than running it, except with OPTIMIZED: for tests that compute much themselves. Label `torch`: its
-# process loads torch. Labels `slow` and `release`: `make test` runs it in the release build too (target release_tests), which
+# One GoogleTest program from NAME.cpp, run by ctest as one test. Under sanitizers its own code has limen_test_flags, as
+# compiling it would take longer than running it, except with OPTIMIZED: for tests that compute much themselves. Label
+# `torch`: its process loads torch. Labels `slow` and `release`: `make test` runs it in the release build too (target release_tests), which
 # has the vectorised kernels; `slow`: only there. COST: of a long test, which then starts first.
 add_custom_target(release_tests)
 function(limen_add_test name)
@@ -10,7 +10,7 @@ function(limen_add_test name)
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} limen_flags limen_test_support GTest::gmock GTest::gtest_main)
   if(NOT ARG_OPTIMIZED)
-    target_link_libraries(${name} PRIVATE limen_thin_flags)
+    target_link_libraries(${name} PRIVATE limen_test_flags)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
