@@ -2,11 +2,9 @@
 #include "limen/frontier.h"
 
 #include <fmt/format.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "limen/error.h"
 #include "options.h"
@@ -45,35 +43,30 @@ Json json_of(const Frontier& frontier, double unit) {
   return points;
 }
 
-int report(const Flags& flags, const FitOptions& options, const std::vector<Rational>& exact_bounds,
-           const Samples& samples, table::OutputFile* output) {
-  const Objective any_precision = max_recall_at_precision({1, 2});
-  const Grid grid = make_holdout_grid(samples, any_precision, options);
-  FitOptions st_options;
-  st_options.method = Method::kSt;
-  const Grid st_grid = make_holdout_grid(samples, any_precision, st_options);
-  const Counts total = total_counts(grid);
-  if (total.positives == 0 || total.positives == total.rows) {
-    throw InvalidInput(shown(flags.inputs) + ": only one class; both are needed");
+int run(const Flags& flags) {
+  const FitOptions options = make_fit_options(flags.binning);
+  std::vector<Rational> bounds;
+  const bool shows_table = !flags.json && flags.output != "-";
+  if (!flags.exact.empty()) {
+    bounds = parse_bounds(flags.exact, "--exact");
+  } else if (shows_table) {
+    for (int percent = 5; percent <= 95; percent += 5) bounds.push_back(decimal_rational(percent / 100.0));
   }
-  const Frontier hull = pareto_frontier(hull_chain(grid), total);
-  const Frontier st = pareto_frontier(score_chain(st_grid), total);
-  const std::vector<Solution> exact = exact_points(grid, exact_bounds);
-  const auto exact_recall = [&](const Solution& solution) {
-    return static_cast<double>(solution.flagged.positives) / static_cast<double>(total.positives);
-  };
+  const auto output = open_output(flags.output, flags.inputs);
+  const table::Predictions predictions = read_table(flags.inputs, flags.table);
+  Frontiers found;
+  try {
+    found = trace_frontiers(predictions.samples(), bounds, options);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(shown(flags.inputs) + ": " + without_prefix(error.what(), "frontier"));  // the rows' fault
+  }
 
   if (output) {
     std::string csv = "family,flagged,true_positives,precision,recall\n";
-    add_csv(csv, "hull", hull, grid.unit);
-    add_csv(csv, "st", st, grid.unit);
-    for (const Solution& solution : exact) {
-      if (solution.status == SolveStatus::kInfeasible) continue;
-      add_csv(csv, "exact",
-              {{solution.flagged,
-                static_cast<double>(solution.flagged.positives) / static_cast<double>(solution.flagged.rows),
-                exact_recall(solution)}},
-              grid.unit);
+    add_csv(csv, "hull", found.hull, found.unit);
+    add_csv(csv, "st", found.st, found.unit);
+    for (const auto& point : found.exact) {
+      if (point && !flags.exact.empty()) add_csv(csv, "exact", {*point}, found.unit);
     }
     output->write(csv);
     output->commit();
@@ -81,52 +74,32 @@ int report(const Flags& flags, const FitOptions& options, const std::vector<Rati
   }
   if (flags.json) {
     Json points = Json::array();
-    for (std::size_t at = 0; at < exact.size(); ++at) {
-      const bool found = exact[at].status != SolveStatus::kInfeasible;
-      points.push_back({{"bound", exact_bounds[at].to_double()},
-                        {"status", found ? "optimal" : "infeasible"},
-                        {"recall", found ? Json(exact_recall(exact[at])) : Json(nullptr)}});
+    for (std::size_t at = 0; at < found.exact.size(); ++at) {
+      points.push_back({{"bound", bounds[at].to_double()},
+                        {"status", found.exact[at] ? "optimal" : "infeasible"},
+                        {"recall", found.exact[at] ? Json(found.exact[at]->recall) : Json(nullptr)}});
     }
-    fmt::print(
-        "{}\n",
-        Json{{"hull", json_of(hull, grid.unit)}, {"st", json_of(st, grid.unit)}, {"exact", std::move(points)}}.dump(1));
+    fmt::print("{}\n", Json{{"hull", json_of(found.hull, found.unit)},
+                            {"st", json_of(found.st, found.unit)},
+                            {"exact", std::move(points)}}
+                           .dump(1));
     return kDone;
   }
   // The table shows the optimum at each bound: between its vertices the hull alone would look worse than it is.
-  std::vector<Rational> bounds = exact_bounds;
-  if (bounds.empty()) {
-    for (int percent = 5; percent <= 95; percent += 5) bounds.push_back(decimal_rational(percent / 100.0));
-  }
-  const std::vector<Solution> best = exact_bounds.empty() ? exact_points(grid, bounds) : exact;
   std::vector<std::vector<std::string>> rows = {{"precision", "st recall", "2-D recall", "gain"}};
   for (std::size_t at = 0; at < bounds.size(); ++at) {
-    const double st_recall = recall_at_precision(st, bounds[at]);
-    const bool found = best[at].status != SolveStatus::kInfeasible;
-    if (!found && exact_bounds.empty()) continue;
+    const double st_recall = recall_at_precision(found.st, bounds[at]);
+    const std::optional<FrontierPoint>& best = found.exact[at];
+    if (!best && flags.exact.empty()) continue;
     rows.push_back({fmt::format("{:g}", bounds[at].to_double()), ratio_text(st_recall),
-                    found ? ratio_text(exact_recall(best[at])) : "infeasible",
-                    found ? gain_text(exact_recall(best[at]), st_recall) : "-"});
+                    best ? ratio_text(best->recall) : "infeasible", best ? gain_text(best->recall, st_recall) : "-"});
   }
   fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.inputs),
-             hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", hull.size()),
-             plural_text(static_cast<double>(grid.num_levels()), "level"),
-             plural_text(static_cast<double>(st.size()), "single threshold"), table_text(rows));
+             found.hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", found.hull.size()),
+             plural_text(static_cast<double>(found.num_levels), "level"),
+             plural_text(static_cast<double>(found.st.size()), "single threshold"), table_text(rows));
   if (!flags.output.empty()) fmt::print("written to {}\n", flags.output);
   return kDone;
-}
-
-int run(const Flags& flags) {
-  FitOptions options = make_fit_options(flags.binning);
-  // Without --bins the frontier is that of every distinct score.
-  if (!options.bins) options.bins = BinCount::all();
-  std::vector<Rational> exact_bounds;
-  if (!flags.exact.empty()) exact_bounds = parse_bounds(flags.exact, "--exact");
-  const auto output = open_output(flags.output, flags.inputs);
-  const table::Predictions predictions = read_table(flags.inputs, flags.table);
-
-  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic
-                                                 : std::min(options.num_threads, tbb::info::default_concurrency()));
-  return arena.execute([&] { return report(flags, options, exact_bounds, predictions.samples(), output.get()); });
 }
 
 }  // namespace

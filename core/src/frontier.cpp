@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "limen/frontier.h"
 
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 
+#include "detail/threads.h"
 #include "detail/wide.h"
+#include "limen/error.h"
 #include "limen/isotonic.h"
 
 namespace limen {
@@ -64,6 +68,42 @@ std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> p
   std::vector<Solution> solutions;
   for (const Rational& bound : precision_bounds) solutions.push_back(solve_exact(grid, max_recall_at_precision(bound)));
   return solutions;
+}
+
+Frontiers trace_frontiers(const Samples& samples, std::span<const Rational> precision_bounds, FitOptions options) {
+  validate(options);
+  for (const Rational& bound : precision_bounds) validate(max_recall_at_precision(bound));
+  if (samples.size() == 0) throw InvalidInput("frontier: there are no rows");
+  options.method = Method::kExact;
+  if (!options.bins) options.bins = BinCount::all();
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
+  return arena.execute([&] {
+    validate(samples);
+    // Weights are rounded to the safe side of a precision bound, whichever it is.
+    const Objective any_precision = max_recall_at_precision({1, 2});
+    const Grid grid = make_holdout_grid(samples, any_precision, options);
+    const Grid st_grid = make_holdout_grid(samples, any_precision, {.method = Method::kSt});
+    const Counts total = total_counts(grid);
+    if (total.positives == 0 || total.positives == total.rows) {
+      throw InvalidInput("frontier: only one class; both are needed");
+    }
+    Frontiers result{pareto_frontier(hull_chain(grid), total),
+                     pareto_frontier(score_chain(st_grid), total),
+                     {},
+                     grid.unit,
+                     grid.num_levels()};
+    for (const Solution& solution : exact_points(grid, precision_bounds)) {
+      const auto rows = static_cast<double>(solution.flagged.rows);
+      const auto positives = static_cast<double>(solution.flagged.positives);
+      if (solution.status == SolveStatus::kInfeasible) {
+        result.exact.emplace_back();
+      } else {
+        result.exact.emplace_back(FrontierPoint{solution.flagged, rows > 0 ? positives / rows : 0,
+                                                positives / static_cast<double>(total.positives)});
+      }
+    }
+    return result;
+  });
 }
 
 }  // namespace limen

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
-
-#include <algorithm>
-
 #include "bind.h"
 #include "limen/calibration.h"
 #include "limen/chain.h"
@@ -93,60 +88,16 @@ nb::dict dict_of(const std::vector<FrontierPoint>& frontier, double unit) {
   return result;
 }
 
-struct Frontiers {
-  double unit = 1;
-  double st_unit = 1;
-  std::vector<FrontierPoint> hull;
-  std::vector<FrontierPoint> st;
-  std::vector<std::optional<FrontierPoint>> exact;  // unset: infeasible
-};
-
-Frontiers trace(const Samples& samples, const FitOptions& options, const std::vector<Rational>& bounds) {
-  if (samples.size() == 0) throw InvalidInput("frontier: there are no rows");
-  validate(samples);
-  const Objective any_precision = max_recall_at_precision({1, 2});
-  const Grid grid = make_holdout_grid(samples, any_precision, options);
-  FitOptions st_options;
-  st_options.method = Method::kSt;
-  const Grid st_grid = make_holdout_grid(samples, any_precision, st_options);
-  const Counts total = total_counts(grid);
-  if (total.positives == 0 || total.positives == total.rows) {
-    throw InvalidInput("frontier: only one class; both are needed");
-  }
-  Frontiers result;
-  result.unit = grid.unit;
-  result.st_unit = st_grid.unit;
-  result.hull = pareto_frontier(hull_chain(grid), total);
-  result.st = pareto_frontier(score_chain(st_grid), total);
-  for (const Solution& solution : exact_points(grid, bounds)) {
-    if (solution.status == SolveStatus::kInfeasible) {
-      result.exact.emplace_back();
-      continue;
-    }
-    const auto rows = static_cast<double>(solution.flagged.rows);
-    const auto positives = static_cast<double>(solution.flagged.positives);
-    result.exact.emplace_back(FrontierPoint{solution.flagged, rows > 0 ? positives / rows : 0,
-                                            positives / static_cast<double>(total.positives)});
-  }
-  return result;
-}
-
 nb::dict frontier(const Table& table, const std::vector<Fraction>& bounds, int levels, const Bins& bins,
                   const std::string& binning, int num_threads) {
-  FitOptions options = fit_options("exact", levels, bins, binning, num_threads);
-  if (!options.bins) options.bins = BinCount::all();
+  const FitOptions options = fit_options("exact", levels, bins, binning, num_threads);
   std::vector<Rational> exact_bounds;
   for (const Fraction& bound : bounds) exact_bounds.push_back(rational_of(bound));
-  for (const Rational& bound : exact_bounds) validate(max_recall_at_precision(bound));
   const Samples samples = samples_of(table);
-  const Frontiers found = without_gil([&] {
-    tbb::task_arena arena(num_threads == 0 ? tbb::task_arena::automatic
-                                           : std::min(num_threads, tbb::info::default_concurrency()));
-    return arena.execute([&] { return trace(samples, options, exact_bounds); });
-  });
+  const Frontiers found = without_gil([&] { return trace_frontiers(samples, exact_bounds, options); });
   nb::dict result;
   result["hull"] = dict_of(found.hull, found.unit);
-  result["st"] = dict_of(found.st, found.st_unit);
+  result["st"] = dict_of(found.st, found.unit);
   nb::list exact;
   for (std::size_t at = 0; at < found.exact.size(); ++at) {
     nb::dict point;

@@ -256,5 +256,40 @@ TEST(ExactPoints, RefusesABoundOutsideZeroToOne) {
             "objective: precision bound is 1.5, must be between 0 and 1");
 }
 
+// Certain rows (uncertainty < 0.5) are positive down to 0.7, uncertain ones at 0.9 alone.
+TEST(TraceFrontiers, GivesBothFamiliesAndTheOptimumAtEachBound) {
+  const std::vector<double> score = {0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6};
+  const std::vector<double> uncertainty = {0.1, 0.8, 0.1, 0.9, 0.2, 0.7, 0.2, 0.8};
+  const std::vector<std::uint8_t> label = {1, 1, 1, 0, 1, 0, 0, 0};
+  const Samples samples = {std::span(score), std::span(uncertainty), label, {}};
+  const std::vector<Rational> bounds = {{1, 1}, {3, 4}};
+  const Frontiers found = trace_frontiers(samples, bounds, {.levels = 2});
+  EXPECT_EQ(found.num_levels, 2u);
+  EXPECT_EQ(found.unit, 1);
+  EXPECT_EQ(counts_of(found.hull), (std::vector<Counts>{{4, 4}}));
+  EXPECT_EQ(counts_of(found.st), (std::vector<Counts>{{2, 2}, {4, 3}, {6, 4}}));
+  ASSERT_EQ(found.exact.size(), 2u);
+  EXPECT_EQ(found.exact[0]->flagged, (Counts{4, 4}));
+  EXPECT_EQ(found.exact[0]->precision, 1);
+  EXPECT_EQ(found.exact[0]->recall, 1);
+  // One level: two dimensions are one, and nothing has all positives at full precision.
+  const Frontiers flat = trace_frontiers(samples, bounds, {.levels = 1});
+  EXPECT_EQ(flat.exact[0]->recall, 0.5);
+  EXPECT_EQ(flat.exact[1]->recall, 0.75);
+  const std::vector<std::uint8_t> reversed = {0, 0, 0, 1, 0, 1, 1, 1};
+  const Frontiers upside_down = trace_frontiers({std::span(score), std::span(uncertainty), reversed, {}}, bounds);
+  EXPECT_FALSE(upside_down.exact[0]);
+}
+
+TEST(TraceFrontiers, RefusesWhatItCannotTrace) {
+  const std::vector<double> values = {0.1, 0.2};
+  const std::vector<std::uint8_t> label = {1, 1};
+  EXPECT_EQ(refusal_of([&] { (void)trace_frontiers({}, {}); }), "frontier: there are no rows");
+  EXPECT_EQ(refusal_of([&] {
+              (void)trace_frontiers({std::span(values), std::span(values), label, {}}, {});
+            }),
+            "frontier: only one class; both are needed");
+}
+
 }  // namespace
 }  // namespace limen

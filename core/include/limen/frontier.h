@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "limen/chain.h"
+#include "limen/fit.h"
 #include "limen/grid.h"
+#include "limen/samples.h"
 #include "limen/solve.h"
 
 namespace limen {
@@ -30,5 +34,19 @@ struct FrontierPoint {
 
 /// The exact optimum (solve_exact) at each precision bound: points above the hull chain where the hull has none.
 [[nodiscard]] std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> precision_bounds);
+
+/// What two dimensions and single thresholds reach on the same rows.
+struct Frontiers {
+  std::vector<FrontierPoint> hull;                  ///< two-dimensional boundaries
+  std::vector<FrontierPoint> st;                    ///< single thresholds, over every distinct score
+  std::vector<std::optional<FrontierPoint>> exact;  ///< the optimum at each bound; unset: no boundary meets it
+  double unit = 1;                                  ///< the weight that one count stands for
+  std::size_t num_levels = 0;
+};
+
+/// Without bins in the options, over every distinct score; `method` is not used. Throws InvalidInput: bad samples, no
+/// rows, only one class, bad options or bounds.
+[[nodiscard]] Frontiers trace_frontiers(const Samples& samples, std::span<const Rational> precision_bounds,
+                                        FitOptions options = {});
 
 }  // namespace limen
