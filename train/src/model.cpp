@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "detail/hash.h"
+#include "limen/ensemble.h"
 #include "limen/error.h"
 #include "limen/version.h"
 #include "model_json.h"
@@ -53,11 +54,6 @@ double least_size(const FeatureShape& shape, const ModelOptions& options) {
 }
 
 std::string checksum(std::string_view bytes) { return std::to_string(detail::text_hash(bytes)); }
-
-double entropy(double probability) {
-  const auto part = [](double p) { return p > 0 ? -p * std::log(p) : 0.0; };
-  return part(probability) + part(1 - probability);
-}
 
 }  // namespace
 
@@ -102,28 +98,14 @@ NetworkOutput predict_rows(const Network& network, const FeatureShape& shape, co
 }
 
 NetworkOutput combine(std::span<const NetworkOutput> members) {
-  const std::size_t rows = members.front().score.size();
-  const auto count = static_cast<double>(members.size());
+  std::vector<RealSpan> scores;
+  for (const NetworkOutput& member : members) scores.emplace_back(std::span<const double>(member.score));
+  EnsembleMeasures measures = ensemble_measures(scores);
   NetworkOutput together;
-  for (std::vector<double>* column :
-       {&together.score, &together.entropy, &together.variance, &together.mutual_information}) {
-    column->resize(rows);
-  }
-  for (std::size_t row = 0; row < rows; ++row) {
-    double sum = 0;
-    double entropies = 0;
-    for (const NetworkOutput& member : members) {
-      sum += member.score[row];
-      entropies += entropy(member.score[row]);
-    }
-    const double mean = sum / count;
-    double squares = 0;
-    for (const NetworkOutput& member : members) squares += (member.score[row] - mean) * (member.score[row] - mean);
-    together.score[row] = mean;
-    together.entropy[row] = entropy(mean);
-    together.variance[row] = squares / count;
-    together.mutual_information[row] = std::max(0.0, entropy(mean) - entropies / count);
-  }
+  together.score = std::move(measures.mean);
+  together.entropy = std::move(measures.entropy);
+  together.variance = std::move(measures.variance);
+  together.mutual_information = std::move(measures.mutual_information);
   return together;
 }
 
