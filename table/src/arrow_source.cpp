@@ -27,6 +27,14 @@ const arrow::Array& values_of(const arrow::RecordBatch& batch, const Column& col
   return *batch.column(static_cast<int>(column.index));
 }
 
+bool is_plain_number_type(const arrow::DataType& type) {
+  return type.id() == arrow::Type::FLOAT || type.id() == arrow::Type::DOUBLE;
+}
+
+bool is_plain_label_type(const arrow::DataType& type) {
+  return type.id() == arrow::Type::BOOL || arrow::is_integer(type.id());
+}
+
 bool is_label_code(std::uint8_t label) { return label <= 1; }
 
 // Without an early end, so that the compiler vectorises it.
@@ -81,6 +89,11 @@ class ArrowSource final : public RowSource {
     empty_.score = empty_column(type_of(columns_.score));
     empty_.uncertainty = empty_column(type_of(columns_.uncertainty));
 
+    can_be_plain_ = is_plain_number_type(type_of(columns_.score)) &&
+                    is_plain_number_type(type_of(columns_.uncertainty)) &&
+                    is_plain_label_type(type_of(columns_.label)) &&
+                    (!columns_.weight || type_of(*columns_.weight).id() == arrow::Type::DOUBLE);
+
     std::vector<Column*> roles = {&columns_.score, &columns_.uncertainty, &columns_.label};
     if (columns_.weight) roles.push_back(&*columns_.weight);
     file_.select(roles);
@@ -111,6 +124,7 @@ class ArrowSource final : public RowSource {
   ArrowFile file_;
   LabelledColumns columns_;
   Predictions empty_;
+  bool can_be_plain_ = false;  // by the types of the columns, see parquet_plain.h
   bool started_ = false;
   std::mutex spare_mutex_;
   std::vector<Predictions> spare_;  // memory for pieces, which is dear to take from the system again and again
@@ -240,6 +254,7 @@ void ArrowSource::convert(Piece& piece, Predictions& rows, std::size_t begin) co
 
 // All rows of a unit that needs no more than a copy; false, and rows that are to be written again, for any other.
 bool ArrowSource::put_plain(const ArrowUnit& unit, Predictions& rows, std::size_t begin) const {
+  if (!can_be_plain_) return false;
   const auto read = [&](const Column& column, auto& values) {
     return file_.read_plain(unit, column.index, std::span(values).subspan(begin, unit.rows));
   };
