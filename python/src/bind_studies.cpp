@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "bind.h"
 #include "limen/calibration.h"
 #include "limen/chain.h"
