@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -130,23 +128,6 @@ class ArrowSource final : public RowSource {
   std::vector<Predictions> spare_;  // memory for pieces, which is dear to take from the system again and again
 };
 
-// Asks for large pages for the memory that is about to be filled: touching it first in small ones costs as much as
-// reading the file.
-void use_large_pages(Predictions& rows) {
-  const auto advise = [](const auto& values) {
-    constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
-    const auto begin = reinterpret_cast<std::uintptr_t>(values.data());
-    const std::uintptr_t end = begin + values.capacity() * sizeof(values[0]);
-    const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage;
-    const std::uintptr_t last = end / kPage * kPage;
-    if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // advice: may be ignored
-  };
-  std::visit(advise, rows.score.values());
-  std::visit(advise, rows.uncertainty.values());
-  advise(rows.label);
-  advise(rows.weight);
-}
-
 bool ArrowSource::read(Predictions& into, std::size_t rows) {
   const bool all = rows == std::numeric_limits<std::size_t>::max();
   if (all && into.label.empty() && !started_ && can_have(file_.num_rows())) return read_all(into);
@@ -184,11 +165,6 @@ bool ArrowSource::read(Predictions& into, std::size_t rows) {
 bool ArrowSource::read_all(Predictions& into) {
   const std::uint64_t total = file_.num_rows().value();
   const bool has_weight = columns_.weight.has_value();
-  std::visit([total](auto& values) { values.reserve(total); }, into.score.values());
-  std::visit([total](auto& values) { values.reserve(total); }, into.uncertainty.values());
-  into.label.reserve(total);
-  if (has_weight) into.weight.reserve(total);
-  use_large_pages(into);
   resize(into, total, has_weight);
   std::size_t filled = 0;
   run_ordered<Piece>(

@@ -77,8 +77,8 @@ struct Predictions {
   RealColumn score = {};  ///< single precision when every file holds it so, double otherwise
   RealColumn uncertainty = {};
   UninitializedVector<std::uint8_t> label = {};
-  std::vector<double> weight = {};  ///< empty when the table has no such column
-  std::size_t rows_dropped = 0;     ///< left out by drop_missing
+  UninitializedVector<double> weight = {};  ///< empty when the table has no such column
+  std::size_t rows_dropped = 0;             ///< left out by drop_missing
 
   [[nodiscard]] Samples samples() const { return {score.span(), uncertainty.span(), label, weight}; }
 };
