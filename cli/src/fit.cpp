@@ -54,16 +54,16 @@ std::string certificate_text(const Boundary& boundary) {
                      recall ? count_text(gap) : fmt::format("{:.3g}", gap));
 }
 
-std::string level_table(const Boundary& boundary, const Evaluation& evaluation) {
+std::string level_table(const Boundary& boundary, const std::vector<Confusion>& levels) {
   std::vector<std::vector<std::string>> rows = {
       {"level", "uncertainty", "score", "rows", "flagged", "true pos.", "precision"}};
   const auto& edges = boundary.rule.uncertainty_edges;
-  for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
     if (level == kMostLevelsShown) {
-      rows.push_back({fmt::format("... and {} more", evaluation.levels.size() - level)});
+      rows.push_back({fmt::format("... and {} more", levels.size() - level)});
       break;
     }
-    const Confusion& counts = evaluation.levels[level];
+    const Confusion& counts = levels[level];
     std::string range = "all";
     if (!edges.empty()) {
       range = level == 0              ? fmt::format("< {:.6g}", edges[0])
@@ -159,27 +159,19 @@ Holdout open_holdout(const Flags& flags) {
   return holdout;
 }
 
-Evaluation evaluate_holdout(const Rule& rule, const Holdout& holdout) {
-  if (holdout.rows) return evaluate(rule, holdout.rows->samples());
-  Evaluation sum;
-  sum.levels.resize(rule.score_thresholds.size());
-  const auto add = [](Confusion& to, const Confusion& from) {
-    to.rows += from.rows;
-    to.positives += from.positives;
-    to.flagged += from.flagged;
-    to.true_positives += from.true_positives;
-  };
-  holdout.batches([&](const Samples& samples) {
-    const Evaluation batch = evaluate(rule, samples);
-    add(sum.total, batch.total);
-    for (std::size_t level = 0; level < sum.levels.size(); ++level) add(sum.levels[level], batch.levels[level]);
-  });
-  return sum;
-}
+/// The fit and, where it is shown beside, the best single threshold.
+struct Fitted {
+  FitResult fit;
+  std::optional<FitResult> single;
+};
 
-FitResult fit_holdout(const Holdout& holdout, const Objective& objective, const FitOptions& options) {
-  return holdout.rows ? fit_boundary(holdout.rows->samples(), objective, options)
-                      : fit_boundary(holdout.batches, objective, options);
+Fitted fit_holdout(const Holdout& holdout, const Objective& objective, const FitOptions& options, bool with_single) {
+  const auto fit = [&](const auto& rows) -> Fitted {
+    if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt};
+    FitBesideSingle both = fit_beside_single(rows, objective, options);
+    return {std::move(both.fit), std::move(both.single)};
+  };
+  return holdout.rows ? fit(holdout.rows->samples()) : fit(holdout.batches);
 }
 
 /// The grid of a counted table: the level's lower edges from the table or from --edges.
@@ -269,23 +261,27 @@ int run(const Flags& flags) {
   const auto output = open_output(flags.output, inputs);
   const std::string name = shown(inputs);
 
-  Holdout holdout;
-  FitResult result;
+  const bool shows_table = !flags.json && flags.output != "-";
+  const bool with_single = shows_table && options.method != Method::kSt;
+  Fitted fitted;
   if (counted) {
     try {
-      result = fit_boundary(read_counted_grid(flags), objective, options);
+      const Grid grid = read_counted_grid(flags);
+      fitted.fit = fit_boundary(grid, objective, options);
+      if (with_single) fitted.single = fit_boundary(grid, objective, {.method = Method::kSt});
     } catch (const InvalidInput& error) {
       throw InvalidInput(without_prefix(error.what(), "fit_boundary"));
     }
   } else {
-    holdout = open_holdout(flags);
+    const Holdout holdout = open_holdout(flags);
     try {
-      result = fit_holdout(holdout, objective, options);
+      fitted = fit_holdout(holdout, objective, options, with_single);
     } catch (const InvalidInput& error) {
       const std::string message = without_prefix(error.what(), "fit_boundary");
       throw InvalidInput(message.substr(0, name.size()) == name ? message : name + ": " + message);
     }
   }
+  FitResult& result = fitted.fit;
   if (!result.boundary) return report_infeasible(flags, objective, options, result);
   Boundary& boundary = *result.boundary;
   boundary.score_column = flags.table.read.columns.score;
@@ -300,21 +296,11 @@ int run(const Flags& flags) {
     output->write(json);
     output->commit();
   }
-  if (flags.output == "-") return kDone;
-  if (flags.json) {
-    fmt::print("{}", json);
-    return kDone;
-  }
+  if (flags.json && flags.output != "-") fmt::print("{}", json);
+  if (!shows_table) return kDone;
   print_summary(boundary, result.levels_used);
-  if (!counted) {
-    if (options.method != Method::kSt) {
-      FitOptions st = options;
-      st.method = Method::kSt;
-      st.bins = std::nullopt;
-      fmt::print("  {}\n", gain_over_st(boundary, fit_holdout(holdout, objective, st)));
-    }
-    fmt::print("\n{}", level_table(boundary, evaluate_holdout(boundary.rule, holdout)));
-  }
+  if (fitted.single) fmt::print("  {}\n", gain_over_st(boundary, *fitted.single));
+  fmt::print("\n{}", level_table(boundary, result.levels));
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;
 }

@@ -22,25 +22,41 @@ void check_classes(const Grid& grid, bool weighted) {
   }
 }
 
-/// samples: given when rows have weights.
-HoldoutSummary summarize(std::size_t rows, const std::optional<Samples>& samples, const Grid& grid,
-                         const Solution& solution, const Rule& rule, const Objective& objective) {
+/// The decisions of a solution per level and in all. Weights were rounded for the solver: they are added up again.
+Evaluation evaluate_solution(const Samples* weighted, const Grid& grid, const Solution& solution, const Rule& rule) {
+  if (weighted != nullptr) return evaluate(rule, *weighted);
+  const auto confusion = [](const Counts& all, const Counts& flagged) {
+    Confusion result;
+    result.rows = static_cast<double>(all.rows);
+    result.positives = static_cast<double>(all.positives);
+    result.flagged = static_cast<double>(flagged.rows);
+    result.true_positives = static_cast<double>(flagged.positives);
+    return result;
+  };
+  Evaluation evaluation;
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    Counts all;
+    Counts flagged;
+    const auto taken = static_cast<std::size_t>(solution.taken[level]);
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      all += grid.levels[level][bin].counts;
+      if (bin < taken) flagged += grid.levels[level][bin].counts;
+    }
+    evaluation.levels.push_back(confusion(all, flagged));
+  }
+  evaluation.total = confusion(total_counts(grid), solution.flagged);
+  return evaluation;
+}
+
+HoldoutSummary summarize(std::size_t rows, bool weighted, const Confusion& total, const Grid& grid,
+                         const Solution& solution, const Objective& objective) {
   HoldoutSummary summary;
   summary.rows = static_cast<std::int64_t>(rows);
-  summary.weighted = samples.has_value();
-  if (samples) {
-    const Confusion total = evaluate(rule, *samples).total;
-    summary.weight = total.rows;
-    summary.positives = total.positives;
-    summary.flagged = total.flagged;
-    summary.true_positives = total.true_positives;
-  } else {
-    const Counts total = total_counts(grid);
-    summary.weight = static_cast<double>(total.rows);
-    summary.positives = static_cast<double>(total.positives);
-    summary.flagged = static_cast<double>(solution.flagged.rows);
-    summary.true_positives = static_cast<double>(solution.flagged.positives);
-  }
+  summary.weighted = weighted;
+  summary.weight = total.rows;
+  summary.positives = total.positives;
+  summary.flagged = total.flagged;
+  summary.true_positives = total.true_positives;
   // Ratios have no unit, counts and costs have. Weights were rounded for the solver; where true positives are what is
   // maximised, value and bound follow the sums that are reported.
   const bool ratio = objective.goal == Goal::kRecall || objective.goal == Goal::kFBeta;
@@ -91,7 +107,8 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
 
 namespace {
 
-FitResult pack(std::size_t rows, const std::optional<Samples>& weighted, const Grid& grid, Solution solution,
+/// weighted: the rows, when they have weights.
+FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solution solution,
                const Objective& objective, const FitOptions& options) {
   FitResult result;
   result.levels_used = static_cast<int>(grid.num_levels());
@@ -102,48 +119,116 @@ FitResult pack(std::size_t rows, const std::optional<Samples>& weighted, const G
     boundary.method = options.method;
     boundary.binning = options.binning;
     boundary.bins = bins_of(options).count;
-    boundary.holdout = summarize(rows, weighted, grid, solution, boundary.rule, objective);
+    Evaluation evaluation = evaluate_solution(weighted, grid, solution, boundary.rule);
+    boundary.holdout = summarize(rows, weighted != nullptr, evaluation.total, grid, solution, objective);
+    result.levels = std::move(evaluation.levels);
     result.boundary = std::move(boundary);
   }
   result.solution = std::move(solution);
   return result;
 }
 
-struct Solved {
-  Grid grid;
-  Solution solution;
-};
+/// Whether the answer is exact over every distinct score: then it is enough to look at the scores that can matter.
+bool is_exact_over_scores(const FitOptions& options) {
+  return (options.method == Method::kExact || options.method == Method::kSt) && !bins_of(options).count;
+}
 
-Solved solve_holdout(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const bool exact = options.method == Method::kExact || options.method == Method::kSt;
-  if (exact && !bins_of(options).count) {
-    // For an exact answer over every distinct score it is enough to look at the scores that can matter.
-    const int levels = options.method == Method::kSt ? 1 : options.levels;
-    auto grid = count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
-    if (grid) {
-      check_classes(*grid, false);
-      Solution solution = solve(options.method, *grid, objective);
-      if (solution.status == SolveStatus::kOptimal) return {std::move(*grid), std::move(solution)};
+std::optional<Grid> count_what_matters(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  if (!is_exact_over_scores(options)) return std::nullopt;
+  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  return count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
+}
+
+/// selected: as count_what_matters gives.
+FitResult solve_holdout(const Samples& samples, const Objective& objective, const FitOptions& options,
+                        const std::optional<Grid>& selected) {
+  const Samples* const weighted = samples.weight.empty() ? nullptr : &samples;
+  if (selected) {
+    check_classes(*selected, false);
+    Solution solution = solve(options.method, *selected, objective);
+    if (solution.status == SolveStatus::kOptimal) {
+      return pack(samples.size(), weighted, *selected, std::move(solution), objective, options);
     }
   }
-  Grid grid = make_holdout_grid(samples, objective, options);
-  check_classes(grid, !samples.weight.empty());
-  Solution solution = solve(options.method, grid, objective);
-  return {std::move(grid), std::move(solution)};
+  const Grid grid = make_holdout_grid(samples, objective, options);
+  check_classes(grid, weighted != nullptr);
+  return pack(samples.size(), weighted, grid, solve(options.method, grid, objective), objective, options);
+}
+
+FitResult solve_batches(std::size_t rows, const Grid& selected, const Objective& objective, const FitOptions& options) {
+  check_classes(selected, false);
+  Solution solution = solve(options.method, selected, objective);
+  if (solution.status == SolveStatus::kFeasible) {
+    throw InvalidInput("fit_boundary: the search has too many partial solutions; fit with all rows in memory");
+  }
+  return pack(rows, nullptr, selected, std::move(solution), objective, options);
+}
+
+/// `st` over every distinct score.
+FitOptions single_options(FitOptions options) {
+  options.method = Method::kSt;
+  options.bins = std::nullopt;
+  return options;
+}
+
+template <typename Solve>
+auto in_arena(const Objective& objective, const FitOptions& options, const Solve& solve) {
+  validate(options);
+  validate(objective);
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
+  return arena.execute(solve);
+}
+
+void check_rows(const Samples& samples) {
+  if (samples.size() == 0) throw InvalidInput("fit_boundary: there are no rows");
+  validate(samples);
+}
+
+BatchOverview look_through_all(const SampleBatches& batches, const FitOptions& options) {
+  if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
+    throw InvalidInput(
+        "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
+  }
+  BatchOverview overview = look_through(batches, options.method == Method::kSt ? 1 : options.levels);
+  if (overview.rows == 0) throw InvalidInput("fit_boundary: there are no rows");
+  return overview;
+}
+
+/// What count_selected does not count cannot be fitted from batches.
+template <typename Counted>
+Counted need_counted(std::optional<Counted> counted) {
+  if (!counted) throw InvalidInput("fit_boundary: rows in batches cannot have this objective, or so many levels");
+  return *std::move(counted);
 }
 
 }  // namespace
 
 FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  validate(options);
-  validate(objective);
-  if (samples.size() == 0) throw InvalidInput("fit_boundary: there are no rows");
-  tbb::task_arena arena(detail::arena_size(options.num_threads));
-  return arena.execute([&] {
-    validate(samples);
-    auto [grid, solution] = solve_holdout(samples, objective, options);
-    const auto weighted = samples.weight.empty() ? std::nullopt : std::optional(samples);
-    return pack(samples.size(), weighted, grid, std::move(solution), objective, options);
+  return in_arena(objective, options, [&] {
+    check_rows(samples);
+    return solve_holdout(samples, objective, options, count_what_matters(samples, objective, options));
+  });
+}
+
+FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    check_rows(samples);
+    const FitOptions single = single_options(options);
+    std::optional<SelectedGrids> both;
+    if (is_exact_over_scores(options) && options.method == Method::kExact) {
+      const std::vector<double> edges = uncertainty_edges(samples.uncertainty, options.levels, options.binning);
+      both = count_selected_and_single(samples, edges, objective);
+    }
+    if (both) {
+      FitResult fit = solve_holdout(samples, objective, options, both->boundary);
+      Solution threshold = solve_st(both->single, objective);
+      return FitBesideSingle{std::move(fit),
+                             pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
+    }
+    const auto fit = [&](const FitOptions& how) {
+      return solve_holdout(samples, objective, how, count_what_matters(samples, objective, how));
+    };
+    return FitBesideSingle{fit(options), fit(single)};
   });
 }
 
@@ -151,7 +236,7 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
   validate(objective);
   validate(grid);
   check_classes(grid, grid.unit != 1);
-  FitResult result = pack(static_cast<std::size_t>(total_counts(grid).rows), std::nullopt, grid,
+  FitResult result = pack(static_cast<std::size_t>(total_counts(grid).rows), nullptr, grid,
                           solve(options.method, grid, objective), objective, options);
   if (result.boundary) {
     std::size_t most_bins = 0;
@@ -162,25 +247,19 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
 }
 
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
-  validate(options);
-  validate(objective);
-  if ((options.method != Method::kExact && options.method != Method::kSt) || bins_of(options).count ||
-      options.binning != Binning::kEquiWeight) {
-    throw InvalidInput(
-        "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
-  }
-  tbb::task_arena arena(detail::arena_size(options.num_threads));
-  return arena.execute([&] {
-    const BatchOverview overview = look_through(batches, options.method == Method::kSt ? 1 : options.levels);
-    if (overview.rows == 0) throw InvalidInput("fit_boundary: there are no rows");
-    const auto grid = count_selected(batches, overview, objective);
-    if (!grid) throw InvalidInput("fit_boundary: rows in batches cannot have this objective, or so many levels");
-    check_classes(*grid, false);
-    Solution solution = solve(options.method, *grid, objective);
-    if (solution.status == SolveStatus::kFeasible) {
-      throw InvalidInput("fit_boundary: the search has too many partial solutions; fit with all rows in memory");
-    }
-    return pack(overview.rows, std::nullopt, *grid, std::move(solution), objective, options);
+  return in_arena(objective, options, [&] {
+    const BatchOverview overview = look_through_all(batches, options);
+    const Grid grid = need_counted(count_selected(batches, overview, objective));
+    return solve_batches(overview.rows, grid, objective, options);
+  });
+}
+
+FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    const BatchOverview overview = look_through_all(batches, options);
+    const SelectedGrids grids = need_counted(count_selected_and_single(batches, overview, objective));
+    return FitBesideSingle{solve_batches(overview.rows, grids.boundary, objective, options),
+                           solve_batches(overview.rows, grids.single, objective, single_options(options))};
   });
 }
 

@@ -32,6 +32,14 @@ template <typename Real>
   return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
 }
 
+template <typename Real>
+[[gnu::always_inline]] inline void mark_in_block(const Real* values, std::size_t size, Range<Real> range,
+                                                 std::uint8_t* inside) {
+  for (std::size_t row = 0; row < size; ++row) {
+    inside[row] = static_cast<std::uint8_t>((values[row] >= range.low ? 1 : 0) & (values[row] <= range.high ? 1 : 0));
+  }
+}
+
 }  // namespace
 
 LIMEN_MULTIVERSION Range<float> range_of_block(const float* values, std::size_t size) {
@@ -40,6 +48,14 @@ LIMEN_MULTIVERSION Range<float> range_of_block(const float* values, std::size_t 
 
 LIMEN_MULTIVERSION Range<double> range_of_block(const double* values, std::size_t size) {
   return range_in_lanes(values, size);
+}
+
+LIMEN_MULTIVERSION void mark_inside(const float* values, std::size_t size, Range<float> range, std::uint8_t* inside) {
+  mark_in_block(values, size, range, inside);
+}
+
+LIMEN_MULTIVERSION void mark_inside(const double* values, std::size_t size, Range<double> range, std::uint8_t* inside) {
+  mark_in_block(values, size, range, inside);
 }
 
 }  // namespace limen::detail

@@ -55,7 +55,7 @@ Grid count_around_cuts(const detail::RowsInMemory<Real>& rows, const std::vector
         wanted_cells[at * map.num_buckets() + map.bucket_of(levels[at].buckets[bucket].low)] = 1;
     }
   }
-  const auto copied = detail::copy_rows(rows, [&](std::size_t level, Key key) {
+  const auto copied = detail::copy_rows(rows, range, [&](std::size_t level, Key key) {
     return wanted_cells[level * map.num_buckets() + map.bucket_of(key)] != 0;
   });
   using LabelledKey = std::pair<Key, std::uint8_t>;

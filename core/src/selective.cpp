@@ -51,6 +51,39 @@ struct RowsInBatches {
   }
 };
 
+/// The same rows without their levels.
+template <typename Rows>
+struct InOneLevel {
+  using Real = typename Rows::Real;
+  const Rows& rows_of;
+
+  template <typename Visit>
+  void scan(const Visit& visit) const {
+    rows_of.scan([&](const detail::Piece<Real>& piece) {
+      const std::vector<std::uint8_t> level(piece.size, 0);
+      visit(detail::Piece<Real>{piece.score, piece.label, level.data(), piece.size});
+    });
+  }
+};
+
+/// Buckets of several levels, cut at the same keys, as those of one.
+template <typename Key>
+Level<Key> in_one_level(const std::vector<Level<Key>>& levels) {
+  std::vector<Bucket<Key>> buckets;
+  for (const Level<Key>& level : levels) buckets.insert(buckets.end(), level.buckets.begin(), level.buckets.end());
+  std::sort(buckets.begin(), buckets.end(), [](const auto& a, const auto& b) { return a.low > b.low; });
+  Level<Key> together;
+  for (const Bucket<Key>& bucket : buckets) {
+    if (!together.buckets.empty() && together.buckets.back().low == bucket.low) {
+      together.buckets.back().counts += bucket.counts;
+    } else {
+      together.buckets.push_back(bucket);
+    }
+  }
+  together.open_end = together.buckets.size();
+  return together;
+}
+
 /// The keys of the open ranges of all levels that are not resolved.
 template <typename Key>
 class OpenRanges {
@@ -61,10 +94,14 @@ class OpenRanges {
       if (level.resolved()) continue;
       ranges_[at].low = level.buckets[level.open_end - 1].low;
       ranges_[at].span = level.buckets[level.open_begin].high - ranges_[at].low;
-      any_ = true;
+      lowest_ = std::min(lowest_, ranges_[at].low);
+      highest_ = std::max(highest_, level.buckets[level.open_begin].high);
     }
   }
-  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] bool any() const { return lowest_ <= highest_; }
+  /// Over all levels.
+  [[nodiscard]] Key lowest() const { return lowest_; }
+  [[nodiscard]] Key highest() const { return highest_; }
   [[nodiscard]] bool holds(std::size_t level, Key key) const {
     return static_cast<Key>(key - ranges_[level].low) <= ranges_[level].span;
   }
@@ -77,7 +114,8 @@ class OpenRanges {
     Key span = 0;
   };
   std::vector<OpenRange> ranges_;
-  bool any_ = false;
+  Key lowest_ = std::numeric_limits<Key>::max();
+  Key highest_ = 0;
 };
 
 /// Splits the open range of every level into equal ranges of keys and counts them, one pass over the rows.
@@ -119,13 +157,23 @@ void split_open_ranges(const Rows& rows_of, std::vector<Level<KeyOf<typename Row
   }
 }
 
-/// Copies the rows of the open ranges.
+/// Copies the rows of the open ranges, those of `single` (no level, or one of all rows) as well.
 template <typename Rows>
 CopiedRows<typename Rows::Real> copy_open_rows(const Rows& rows_of,
-                                               const std::vector<Level<KeyOf<typename Rows::Real>>>& levels) {
-  const OpenRanges<KeyOf<typename Rows::Real>> open(levels);
-  if (!open.any()) return {};
-  return detail::copy_rows(rows_of, [&](std::size_t level, auto key) { return open.holds(level, key); });
+                                               const std::vector<Level<KeyOf<typename Rows::Real>>>& levels,
+                                               const std::vector<Level<KeyOf<typename Rows::Real>>>& single) {
+  using Real = typename Rows::Real;
+  using Key = KeyOf<Real>;
+  const OpenRanges<Key> open(levels);
+  const OpenRanges<Key> open_single(single);
+  if (!open.any() && !open_single.any()) return {};
+  const detail::Range<Real> range{value_of_key<Real>(std::min(open.lowest(), open_single.lowest())),
+                                  value_of_key<Real>(std::max(open.highest(), open_single.highest()))};
+  if (!open_single.any()) {
+    return detail::copy_rows(rows_of, range, [&](std::size_t level, Key key) { return open.holds(level, key); });
+  }
+  return detail::copy_rows(
+      rows_of, range, [&](std::size_t level, Key key) { return open.holds(level, key) || open_single.holds(0, key); });
 }
 
 /// The grid whose bins are the buckets; optimistic: every open bucket's positives come before its negatives.
@@ -262,38 +310,58 @@ std::size_t open_rows(const std::vector<Level<Key>>& levels) {
   return static_cast<std::size_t>(rows);
 }
 
-/// Splits and closes until at most `few` rows are open.
+/// Splits and closes until at most `few` rows are open, or at most `bearable` and a pass closes less than half of them.
 template <typename Rows>
-void narrow(const Rows& rows_of, std::size_t few, std::vector<Level<KeyOf<typename Rows::Real>>>& levels,
-            const std::vector<double>& edges, const Objective& objective) {
+void narrow(const Rows& rows_of, std::size_t few, std::size_t bearable,
+            std::vector<Level<KeyOf<typename Rows::Real>>>& levels, const std::vector<double>& edges,
+            const Objective& objective) {
   // Each pass takes at least ten bits off the width of every open range, so that after a few all are single values.
   constexpr int kMostPasses = 8;
-  for (int pass = 0; pass < kMostPasses && open_rows(levels) > few; ++pass) {
+  std::size_t open = open_rows(levels);
+  for (int pass = 0; pass < kMostPasses && open > few; ++pass) {
     split_open_ranges(rows_of, levels);
     close_buckets(levels, edges, objective);
+    const std::size_t still_open = open_rows(levels);
+    if (still_open <= bearable && still_open > open / 2) return;
+    open = still_open;
   }
 }
 
 /// Sorting so few rows, and solving on as many bins, is cheaper than looking for the buckets that matter among them.
 constexpr std::size_t kFewToSort = std::size_t{1} << 16;
+/// And so many where looking closes few of them.
+constexpr std::size_t kBearableToSort = std::size_t{1} << 18;
 
-/// sample: keys of some rows. few_to_copy: rows that there is memory for.
+/// sample: keys of some rows. few_to_copy: rows that there is memory for. Without `with_single` that grid is empty.
 template <typename Rows>
-Grid select(const Rows& rows_of, detail::Range<typename Rows::Real> range,
-            const std::vector<KeyOf<typename Rows::Real>>& sample, std::size_t few_to_copy,
-            const std::vector<double>& edges, const Objective& objective) {
+SelectedGrids select(const Rows& rows_of, detail::Range<typename Rows::Real> range,
+                     const std::vector<KeyOf<typename Rows::Real>>& sample, std::size_t few_to_copy,
+                     const std::vector<double>& edges, const Objective& objective, bool with_single) {
   using Key = KeyOf<typename Rows::Real>;
   const std::size_t num_levels = edges.size() + 1;
   const std::size_t num_buckets =
       std::clamp<std::size_t>((std::size_t{1} << 14) / num_levels, 512, std::size_t{1} << 12);
   const detail::KeyMap<Key> map(detail::ordered_key(range.low), detail::ordered_key(range.high), sample, num_buckets);
   std::vector<Level<Key>> levels = detail::count_in_buckets(rows_of, num_levels, map);
+  std::vector<Level<Key>> single;
+  if (with_single) {
+    single.push_back(in_one_level(levels));
+    close_buckets(single, {}, objective);
+    narrow(InOneLevel<Rows>{rows_of}, few_to_copy, few_to_copy, single, {}, objective);
+  }
   close_buckets(levels, edges, objective);
-  narrow(rows_of, few_to_copy, levels, edges, objective);
+  narrow(rows_of, few_to_copy, few_to_copy, levels, edges, objective);
+
   // From here on only the copied rows are looked at.
-  const CopiedRows<typename Rows::Real> copied = copy_open_rows(rows_of, levels);
-  narrow(copied, kFewToSort, levels, edges, objective);
-  return resolve(copied, levels, edges);
+  CopiedRows<typename Rows::Real> copied = copy_open_rows(rows_of, levels, single);
+  narrow(copied, kFewToSort, kBearableToSort, levels, edges, objective);
+  SelectedGrids selected{resolve(copied, levels, edges), {}};
+  if (with_single) {
+    std::fill(copied.level.begin(), copied.level.end(), std::uint8_t{0});
+    narrow(copied, kFewToSort, kBearableToSort, single, {}, objective);
+    selected.single = resolve(copied, single, {});
+  }
+  return selected;
 }
 
 constexpr std::size_t kSampleSize = detail::StridedSample<double>::kMost;
@@ -304,19 +372,42 @@ bool is_selectable(const Objective& objective, const std::vector<double>& edges)
   return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta && edges.size() <= 254;
 }
 
-}  // namespace
-
-std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
-                                   const Objective& objective) {
+std::optional<SelectedGrids> select(const Samples& samples, const std::vector<double>& edges,
+                                    const Objective& objective, bool with_single) {
   if (samples.size() == 0) throw InvalidInput("count_selected: there are no rows");
   if (!samples.weight.empty() || !is_selectable(objective, edges)) return std::nullopt;
-  return samples.score.visit([&](auto score) -> std::optional<Grid> {
+  return samples.score.visit([&](auto score) {
     using Real = typename decltype(score)::value_type;
     RowsInMemory<Real> rows{score, samples.label, {}};
     rows.level = samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
     const auto sample = detail::sample_keys(score, kSampleSize);
-    return select(rows, detail::range_of(score), sample, score.size() / 5, edges, objective);
+    return select(rows, detail::range_of(score), sample, score.size() / 5, edges, objective, with_single);
   });
+}
+
+std::optional<SelectedGrids> select(const SampleBatches& batches, const BatchOverview& overview,
+                                    const Objective& objective, bool with_single) {
+  if (overview.rows == 0) throw InvalidInput("count_selected: there are no rows");
+  if (!is_selectable(objective, overview.edges)) return std::nullopt;
+  const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
+  return select(RowsInBatches{batches, overview.edges}, {overview.lowest_score, overview.highest_score}, sample,
+                kMostCopied, overview.edges, objective, with_single);
+}
+
+std::optional<Grid> boundary_of(std::optional<SelectedGrids> selected) {
+  return selected ? std::optional(std::move(selected->boundary)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
+                                   const Objective& objective) {
+  return boundary_of(select(samples, edges, objective, false));
+}
+
+std::optional<SelectedGrids> count_selected_and_single(const Samples& samples, const std::vector<double>& edges,
+                                                       const Objective& objective) {
+  return select(samples, edges, objective, true);
 }
 
 BatchOverview look_through(const SampleBatches& batches, int levels) {
@@ -351,11 +442,12 @@ BatchOverview look_through(const SampleBatches& batches, int levels) {
 
 std::optional<Grid> count_selected(const SampleBatches& batches, const BatchOverview& overview,
                                    const Objective& objective) {
-  if (overview.rows == 0) throw InvalidInput("count_selected: there are no rows");
-  if (!is_selectable(objective, overview.edges)) return std::nullopt;
-  const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
-  return select(RowsInBatches{batches, overview.edges}, {overview.lowest_score, overview.highest_score}, sample,
-                kMostCopied, overview.edges, objective);
+  return boundary_of(select(batches, overview, objective, false));
+}
+
+std::optional<SelectedGrids> count_selected_and_single(const SampleBatches& batches, const BatchOverview& overview,
+                                                       const Objective& objective) {
+  return select(batches, overview, objective, true);
 }
 
 }  // namespace limen

@@ -95,6 +95,13 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
   const Json counts = json_of({"fit", "--counts", "counts.csv", "--precision", "0.75", "--json"});
   EXPECT_EQ(counts["rule"], rows["rule"]);
   EXPECT_EQ(counts["holdout"], rows["holdout"]);
+  // The picture in the terminal too: the gain over a single threshold, and what each level flags.
+  const auto shown = [&](const std::vector<std::string>& arguments) {
+    const std::string text = run(arguments).out;
+    return text.substr(text.find("  best single threshold"));
+  };
+  EXPECT_EQ(shown({"fit", "--counts", "counts.csv", "--precision", "0.75"}),
+            shown({"fit", "x.csv", "--precision", "0.75", "--levels", "2"}));
   // Edges may be given instead, and parts of a count add up.
   write_file("parts.csv", "level,score,positives,rows\n0,0.9,4,5\n1,0.8,3,4\n0,0.9,5,5\n1,0.8,1,1\n");
   const Json parts = json_of({"fit", "--counts", "parts.csv", "--edges", "0.5", "--precision", "0.8", "--json"});

@@ -101,7 +101,15 @@ TEST(FitBoundary, ReachesOnTheHoldoutExactlyWhatItsFileSays) {
           if (!result.boundary) continue;
           const Boundary& boundary = *result.boundary;
           const HoldoutSummary& holdout = boundary.holdout;
-          const Confusion total = evaluate(boundary.rule, samples).total;
+          const Evaluation evaluation = evaluate(boundary.rule, samples);
+          const Confusion& total = evaluation.total;
+          ASSERT_EQ(result.levels.size(), evaluation.levels.size());
+          for (std::size_t level = 0; level < result.levels.size(); ++level) {
+            ASSERT_EQ(result.levels[level].rows, evaluation.levels[level].rows);
+            ASSERT_EQ(result.levels[level].positives, evaluation.levels[level].positives);
+            ASSERT_EQ(result.levels[level].flagged, evaluation.levels[level].flagged);
+            ASSERT_EQ(result.levels[level].true_positives, evaluation.levels[level].true_positives);
+          }
           ASSERT_EQ(holdout.rows, static_cast<std::int64_t>(table.size()));
           ASSERT_EQ(holdout.weighted, !table.weight.empty());
           ASSERT_EQ(holdout.weight, total.rows);
@@ -132,6 +140,34 @@ TEST(FitBoundary, ReachesOnTheHoldoutExactlyWhatItsFileSays) {
   EXPECT_GT(seen[SolveStatus::kOptimal], 150);
   EXPECT_GT(seen[SolveStatus::kFeasible], 50);
   EXPECT_GT(seen[SolveStatus::kInfeasible], 5);
+}
+
+/// The same boundary, or none, with the same certificate.
+void expect_same(const FitResult& found, const FitResult& expected) {
+  EXPECT_EQ(found.solution.status, expected.solution.status);
+  EXPECT_EQ(found.boundary, expected.boundary);
+  EXPECT_EQ(found.levels_used, expected.levels_used);
+  EXPECT_EQ(found.levels.size(), expected.levels.size());
+}
+
+TEST(FitBesideSingle, GivesBothAsTheyAreAlone) {
+  std::map<SolveStatus, int> seen;
+  for (const std::string& shape : test::sample_shapes()) {
+    std::mt19937_64 random(2);
+    const SampleTable table = make_random_samples(shape, 400, random);
+    for (const Method method : {Method::kExact, Method::kMist, Method::kSt}) {
+      for (const Objective& objective : all_objectives()) {
+        SCOPED_TRACE(shape + " " + std::string(to_string(method)) + " " + describe(objective));
+        const FitOptions options{.method = method, .levels = 4};
+        const FitBesideSingle both = fit_beside_single(table.samples(), objective, options);
+        expect_same(both.fit, fit_boundary(table.samples(), objective, options));
+        expect_same(both.single, fit_boundary(table.samples(), objective, {.method = Method::kSt}));
+        ++seen[both.single.solution.status];
+      }
+    }
+  }
+  EXPECT_GT(seen[SolveStatus::kOptimal], 80);
+  EXPECT_GT(seen[SolveStatus::kInfeasible], 2);
 }
 
 TEST(FitBoundary, ProvesABoundThatTheWeightedFiguresInTheFileKeep) {

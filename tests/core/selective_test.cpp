@@ -68,6 +68,7 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
       const int num_levels = 1 + static_cast<int>(random() % 11);
       const std::vector<double> edges = uncertainty_edges(samples.uncertainty, num_levels);
       const Grid distinct = count_distinct(samples, edges);
+      const Grid all_in_one = count_distinct(samples, {});
       for (const Objective& objective :
            {max_recall_at_precision({1, 2}), max_recall_at_precision({4, 5}), max_recall_at_precision({0, 1}),
             max_recall_at_false_positive_rate({1, 50}), max_recall_at_flag_rate({1, 10}), min_cost({1, 1}, {2, 1})}) {
@@ -82,6 +83,16 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
         ASSERT_EQ(found.flagged, expected.flagged);
         ASSERT_EQ(found.status, expected.status);
         ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
+        // Beside a single threshold, from the same passes: the same grid, and the best threshold.
+        const auto both = count_selected_and_single(samples, edges, objective);
+        ASSERT_TRUE(both);
+        const Solution beside = solve_exact(both->boundary, objective);
+        ASSERT_EQ(make_rule(both->boundary, beside.taken), make_rule(distinct, expected.taken));
+        const Solution single = solve_st(both->single, objective);
+        const Solution expected_single = solve_st(all_in_one, objective);
+        ASSERT_EQ(single.flagged, expected_single.flagged);
+        ASSERT_EQ(single.status, expected_single.status);
+        ASSERT_EQ(make_rule(both->single, single.taken), make_rule(all_in_one, expected_single.taken));
         std::size_t selected_bins = 0;
         std::size_t distinct_bins = 0;
         for (const auto& level : selected->levels) selected_bins += level.size();
@@ -95,15 +106,20 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
   EXPECT_GT(smaller, smaller_grids);
 }
 
-TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInFloat) { check_all_shapes<float>(20'000, 5, 1, 50); }
-TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInDouble) { check_all_shapes<double>(20'000, 5, 2, 50); }
-
 // The release build runs all of them.
 #ifdef __SANITIZE_ADDRESS__
-constexpr int kInstancesOfFewRows = 15;
+constexpr int kInstances = 2;
+constexpr int kInstancesOfFewRows = 10;
 #else
+constexpr int kInstances = 5;
 constexpr int kInstancesOfFewRows = 60;
 #endif
+TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInFloat) {
+  check_all_shapes<float>(20'000, kInstances, 1, 10 * kInstances);
+}
+TEST(CountSelected, GivesTheSameBoundaryAsEveryDistinctScoreInDouble) {
+  check_all_shapes<double>(20'000, kInstances, 2, 10 * kInstances);
+}
 TEST(CountSelected, GivesTheSameBoundaryOnAFewRows) {
   check_all_shapes<double>(60, kInstancesOfFewRows, 3, kInstancesOfFewRows * 5 / 3);
 }
@@ -186,6 +202,10 @@ void check_batches(std::size_t size, std::uint64_t seed) {
         ASSERT_EQ(whole.boundary.has_value(), streamed.boundary.has_value());
         if (!whole.boundary) continue;
         EXPECT_EQ(to_json(*whole.boundary), to_json(*streamed.boundary));
+        if (method == Method::kSt) continue;
+        const FitBesideSingle beside = fit_beside_single(batches_of(rows, 777), objective, options);
+        EXPECT_EQ(beside.fit.boundary, whole.boundary);
+        EXPECT_EQ(beside.single.boundary, fit_boundary(rows.samples(), objective, {.method = Method::kSt}).boundary);
       }
     }
   }
@@ -232,6 +252,14 @@ TEST(FitBoundaryInBatches, GivesTheSameFileForManyRowsInAnyOrder) {
     EXPECT_EQ(static_cast<double>(expected.flagged.positives), whole.boundary->holdout.true_positives);
     const FitResult streamed = fit_boundary(batches_of(rows, 10'000), objective, options);
     EXPECT_EQ(to_json(*whole.boundary), to_json(*streamed.boundary));
+    const FitBesideSingle beside = fit_beside_single(batches_of(rows, 10'000), objective, options);
+    EXPECT_EQ(beside.fit.boundary, whole.boundary);
+    const Grid all_in_one = count_distinct(rows.samples(), {});
+    const Solution threshold = solve_st(all_in_one, objective);
+    EXPECT_EQ(beside.single.solution.status, threshold.status);
+    if (threshold.status == SolveStatus::kInfeasible) continue;
+    ASSERT_TRUE(beside.single.boundary);
+    EXPECT_EQ(beside.single.boundary->rule, make_rule(all_in_one, threshold.taken));
   }
 }
 
@@ -248,6 +276,9 @@ TEST(FitBoundaryInBatches, NeedsThreePassesWhenTheFirstRowsAreLikeTheRestAndFewM
     options.levels = 7;
     (void)fit_boundary(counted, max_recall_at_precision({3, 5}), options);
     EXPECT_LE(passes, most) << order;
+    passes = 0;
+    (void)fit_beside_single(counted, max_recall_at_precision({3, 5}), options);
+    EXPECT_LE(passes, most) << order << ", beside a single threshold";
   }
 }
 

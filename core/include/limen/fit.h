@@ -8,6 +8,7 @@
 
 #include "limen/binning.h"
 #include "limen/boundary.h"
+#include "limen/metrics.h"
 #include "limen/samples.h"
 #include "limen/selective.h"
 #include "limen/solve.h"
@@ -42,6 +43,14 @@ struct FitResult {
   Solution solution;
   std::optional<Boundary> boundary;  ///< unset when infeasible
   int levels_used = 0;               ///< fewer than asked for when uncertainty has too few distinct values
+  /// The boundary's decisions on the hold-out per level, as evaluate gives them; empty when infeasible.
+  std::vector<Confusion> levels;
+};
+
+/// A fit and what a single threshold (`st`, over every distinct score) reaches for the same objective.
+struct FitBesideSingle {
+  FitResult fit;
+  FitResult single;
 };
 
 /// The number of score bins that these options mean.
@@ -55,14 +64,22 @@ struct FitResult {
 [[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
                                      const FitOptions& options = {});
 
-/// The same on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
+/// Both as fit_boundary gives them; of rows that are counted without a sort from the same passes, for little more than
+/// the time of one. Then, if no single threshold is feasible, its best_attainable is a precision that is attained, not
+/// always the best.
+[[nodiscard]] FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective,
+                                                const FitOptions& options = {});
+
+/// fit_boundary on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
 /// options are not used.
 [[nodiscard]] FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options = {});
 
-/// The same on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
+/// Both on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
 /// score, equi-weight levels, no weights, and not the goals kRecall and kFBeta; anything else is refused. About four
 /// passes over the batches. If infeasible, best_attainable is a precision that is attained, not always the best.
 [[nodiscard]] FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
                                      const FitOptions& options = {});
+[[nodiscard]] FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective,
+                                                const FitOptions& options = {});
 
 }  // namespace limen

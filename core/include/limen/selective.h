@@ -30,6 +30,16 @@ namespace limen {
 [[nodiscard]] std::optional<Grid> count_selected(const Samples& samples, const std::vector<double>& edges,
                                                  const Objective& objective);
 
+struct SelectedGrids {
+  Grid boundary;  ///< as count_selected gives for the edges
+  Grid single;    ///< as it gives for no edges: for the best single threshold
+};
+
+/// Both from the same passes over the rows.
+[[nodiscard]] std::optional<SelectedGrids> count_selected_and_single(const Samples& samples,
+                                                                     const std::vector<double>& edges,
+                                                                     const Objective& objective);
+
 /// merge_bins(count_distinct(samples, edges), bins) for equal shares, bit for bit, without sorting all scores: counts
 /// in fine buckets, and sorts only those in which a bin can end. It lacks `scaled_uncertainty`. Two passes; memory: one
 /// byte a row plus the rows collected. Unset where count_distinct is the way: rows with weights, few rows, more than
@@ -58,5 +68,8 @@ struct BatchOverview {
 /// distinct scores near the optimum. Unset for the goals that count_selected leaves to a sort.
 [[nodiscard]] std::optional<Grid> count_selected(const SampleBatches& batches, const BatchOverview& overview,
                                                  const Objective& objective);
+[[nodiscard]] std::optional<SelectedGrids> count_selected_and_single(const SampleBatches& batches,
+                                                                     const BatchOverview& overview,
+                                                                     const Objective& objective);
 
 }  // namespace limen

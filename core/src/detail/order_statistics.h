@@ -53,6 +53,10 @@ struct Range {
 Range<float> range_of_block(const float* values, std::size_t size);
 Range<double> range_of_block(const double* values, std::size_t size);
 
+/// inside[row] = whether low <= values[row] <= high. On one thread.
+void mark_inside(const float* values, std::size_t size, Range<float> range, std::uint8_t* inside);
+void mark_inside(const double* values, std::size_t size, Range<double> range, std::uint8_t* inside);
+
 template <typename Real>
 Range<Real> range_of(std::span<const Real> values) {
   return tbb::parallel_reduce(

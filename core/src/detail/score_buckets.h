@@ -118,9 +118,9 @@ struct RowsInMemory {
 template <typename RealType>
 struct CopiedRows {
   using Real = RealType;
-  std::vector<Real> score;
-  std::vector<std::uint8_t> label;
-  std::vector<std::uint8_t> level;
+  UninitializedVector<Real> score;
+  UninitializedVector<std::uint8_t> label;
+  UninitializedVector<std::uint8_t> level;
 
   template <typename Visit>
   void scan(const Visit& visit) const {
@@ -189,20 +189,41 @@ std::vector<Level<KeyOf<typename Rows::Real>>> count_in_buckets(const Rows& rows
   return levels;
 }
 
-/// Copies the rows for which wanted(level, key) holds, one pass over the rows.
+/// Copies the rows for which wanted(level, key) holds, all of them with scores in `range`: one pass over the rows.
 template <typename Rows, typename Wanted>
-CopiedRows<typename Rows::Real> copy_rows(const Rows& rows_of, const Wanted& wanted) {
+CopiedRows<typename Rows::Real> copy_rows(const Rows& rows_of, Range<typename Rows::Real> range, const Wanted& wanted) {
   using Real = typename Rows::Real;
   CopiedRows<Real> copied;
   tbb::enumerable_thread_specific<CopiedRows<Real>> partial;
   rows_of.scan([&](const Piece<Real>& piece) {
-    // A branch, because few rows are wanted: three stores for every row, without one, took twice as long.
     CopiedRows<Real>& part = partial.local();
-    for (std::size_t row = 0; row < piece.size; ++row) {
-      if (!wanted(piece.level[row], ordered_key(piece.score[row]))) continue;
-      part.score.push_back(piece.score[row]);
-      part.label.push_back(piece.label[row]);
-      part.level.push_back(piece.level[row]);
+    std::array<std::uint8_t, kBlock> inside;
+    std::array<std::uint16_t, kBlock> chosen;
+    for (std::size_t begin = 0; begin < piece.size; begin += kBlock) {
+      const std::size_t block = std::min(kBlock, piece.size - begin);
+      mark_inside(piece.score + begin, block, range, inside.data());
+      // Without branches, which would often be guessed wrong.
+      std::size_t num_inside = 0;
+      for (std::size_t row = 0; row < block; ++row) {
+        chosen[num_inside] = static_cast<std::uint16_t>(row);
+        num_inside += inside[row];
+      }
+      std::size_t num_chosen = 0;
+      for (std::size_t at = 0; at < num_inside; ++at) {
+        const std::size_t row = begin + chosen[at];
+        chosen[num_chosen] = chosen[at];
+        num_chosen += wanted(piece.level[row], ordered_key(piece.score[row])) ? 1 : 0;
+      }
+      const std::size_t before = part.score.size();
+      part.score.resize(before + num_chosen);
+      part.label.resize(before + num_chosen);
+      part.level.resize(before + num_chosen);
+      for (std::size_t at = 0; at < num_chosen; ++at) {
+        const std::size_t row = begin + chosen[at];
+        part.score[before + at] = piece.score[row];
+        part.label[before + at] = piece.label[row];
+        part.level[before + at] = piece.level[row];
+      }
     }
   });
   for (const CopiedRows<Real>& part : partial) {
