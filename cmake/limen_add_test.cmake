@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...] [OPTIMIZED] [COST seconds])
-# One GoogleTest program from NAME.cpp, run by ctest as one test. Under sanitizers its own code has limen_test_flags, as
-# compiling it would take longer than running it, except with OPTIMIZED: for tests that compute much themselves. Label
-# `torch`: its process loads torch. Labels `slow` and `release`: `make test` runs it in the release build too (target
-# release_tests), which has the vectorised kernels; `slow`: only there. COST: of a long test, which then starts first.
+# One GoogleTest program from NAME.cpp, run by ctest as one test. Its own code has limen_test_flags, except with OPTIMIZED:
+# for tests that compute much themselves. Label `torch`: its process loads torch. Labels `slow` and `release`: `make test`
+# runs it in the release build too (target release_tests), which has the vectorised kernels; `slow`: only there. COST: of a
+# long test, which then starts first.
 add_custom_target(release_tests)
 function(limen_add_test name)
   cmake_parse_arguments(ARG "OPTIMIZED" "COST" "LIBS;LABELS;SOURCES" ${ARGN})
