@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -33,51 +34,62 @@ def write_file(path, rows):
             writer.write_table(pa.table([np.arange(begin, begin + size), score, uncertainty, label], schema=schema))
 
 
-def measure(command):
-    """(shortest wall seconds of seven runs, peak resident megabytes) of a command, after one run that warms the cache."""
-    best, peak = float("inf"), 0
-    for run in range(8):
-        start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
-        if status != 0:
-            sys.exit(f"{command} failed")
-        if run > 0:
-            best = min(best, time.perf_counter() - start)
-        peak = max(peak, usage.ru_maxrss / 1024)
-    return best, peak
+def run(command):
+    """(wall seconds, peak resident megabytes, output) of a command."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit(f"{command} failed")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024, output
 
 
-def bare_read(path, tiny):
-    """Shortest wall seconds of seven first reads, each in a process of its own."""
-    command = [sys.executable, "-c", BARE, str(path), str(tiny)]
-    return min(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(7))
+def by_turns(commands, runs):
+    """The runs of each command, one after the other in turns, so that a busy minute of the machine meets all of them. A first
+    turn that warms the cache does not count."""
+    results = [[] for _ in commands]
+    for turn in range(runs + 1):
+        for command, result in zip(commands, results):
+            result.append(run(command))
+    return [result[1:] for result in results]
+
+
+def shortest(results):
+    return min(seconds for seconds, _, _ in results)
+
+
+def peak(results):
+    return max(megabytes for _, megabytes, _ in results)
 
 
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    fit = [program, "fit", "--precision", "0.9", "--levels", "11", "--json"]
+    fit = [program, "fit", "--precision", "0.9", "--levels", "11"]
     tiny = folder / "rows_tiny.parquet"
     write_file(tiny, 1)
     print("| million rows | limen fit (s) | peak MB | python, pyarrow read (s) | ratio | the read alone (s) | ratio | "
-          "fit, 200 MB limit (s) | peak MB |")
-    print("|---|---|---|---|---|---|---|---|---|")
+          "ratio of medians | fit, 200 MB limit (s) | peak MB |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for millions in MILLIONS:
         path = folder / f"rows_{millions}m.parquet"
         if not path.exists():
             write_file(path, millions * 1_000_000)
-        fit_seconds, fit_peak = measure(fit + [str(path)])
-        read_seconds, _ = measure([sys.executable, "-c", READ, str(path)])
-        bare_seconds = bare_read(path, tiny)
-        streamed_seconds, streamed_peak = measure(fit + [str(path), "--max-memory", "200MB"])
-        print(f"| {millions} | {fit_seconds:.2f} | {fit_peak:.0f} | {read_seconds:.2f} | {fit_seconds / read_seconds:.2f} | "
-              f"{bare_seconds:.2f} | {fit_seconds / bare_seconds:.2f} | {streamed_seconds:.2f} | {streamed_peak:.0f} |", flush=True)
+        fits, reads, bare, limited = by_turns(
+            [fit + [str(path)], [sys.executable, "-c", READ, str(path)], [sys.executable, "-c", BARE, str(path), str(tiny)],
+             fit + [str(path), "--max-memory", "200MB"]], 11)
+        alone = [float(output) for _, _, output in bare]
+        medians = statistics.median(seconds for seconds, _, _ in fits) / statistics.median(alone)
+        print(f"| {millions} | {shortest(fits):.2f} | {peak(fits):.0f} | {shortest(reads):.2f} | "
+              f"{shortest(fits) / shortest(reads):.2f} | {min(alone):.2f} | {shortest(fits) / min(alone):.2f} | {medians:.2f} | "
+              f"{shortest(limited):.2f} | {peak(limited):.0f} |", flush=True)
     large = folder / f"rows_{LARGE_MILLIONS}m.parquet"
     if not large.exists():
         write_file(large, LARGE_MILLIONS * 1_000_000)
-    seconds, peak = measure(fit + [str(large), "--max-memory", "200MB"])
-    print(f"\n{LARGE_MILLIONS} million rows, {9 * LARGE_MILLIONS} MB of columns, with a limit of 200 MB: {seconds:.1f} s, peak {peak:.0f} MB.")
+    [limited] = by_turns([fit + [str(large), "--max-memory", "200MB"]], 3)
+    print(f"\n{LARGE_MILLIONS} million rows, {9 * LARGE_MILLIONS} MB of columns, with a limit of 200 MB: "
+          f"{shortest(limited):.1f} s, peak {peak(limited):.0f} MB.")
 
 
 if __name__ == "__main__":
