@@ -11,7 +11,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct ApplyFlags {
   std::string boundary;
   std::vector<std::string> inputs;
   std::string output;
@@ -20,7 +20,7 @@ struct Flags {
   bool json = false;
 };
 
-int run(Flags flags, const CLI::App& verb) {
+int run(ApplyFlags flags, const CLI::App& verb) {
   std::vector<std::string> all = flags.inputs;
   all.push_back(flags.boundary);
   check_stdin_once(all);
@@ -58,7 +58,7 @@ int run(Flags flags, const CLI::App& verb) {
 }  // namespace
 
 void add_apply(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ApplyFlags>();
   CLI::App* verb = program.add_subcommand("apply", "Add the columns decision and level to a table");
   verb->add_option("BOUNDARY", flags->boundary, "Boundary file of limen fit, - for stdin")->required();
   verb->add_option("DATA", flags->inputs, "Tables with score and uncertainty: CSV, TSV, Parquet or Arrow; - for stdin")

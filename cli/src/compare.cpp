@@ -15,7 +15,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct CompareFlags {
   std::vector<std::string> holdout;
   std::vector<std::string> test;
   std::string precision;
@@ -134,7 +134,7 @@ void check_classes(const Samples& samples, const std::string& path) {
                                  samples.weight.empty() ? "" : " has any weight"));
 }
 
-int run(const Flags& flags) {
+int run(const CompareFlags& flags) {
   if (flags.holdout.size() != flags.test.size()) {
     throw InvalidInput(fmt::format("{} --holdout files and {} --test files: they go in pairs", flags.holdout.size(),
                                    flags.test.size()));
@@ -180,7 +180,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_compare(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CompareFlags>();
   CLI::App* verb = program.add_subcommand("compare", "All methods at several precision bounds, on hold-out and test");
   verb->add_option("--holdout", flags->holdout, "Labelled table to fit on; repeat for several pairs")->required();
   verb->add_option("--test", flags->test, "Labelled table to judge on, one per --holdout")->required();

@@ -12,7 +12,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct EvaluateFlags {
   std::vector<std::string> files;  ///< boundaries, then the table
   TableFlags table;
   double confidence = 0.95;
@@ -52,7 +52,7 @@ Json json_of(const Confusion& counts, double confidence) {
           {"recall_interval", positives ? Json({recall.low, recall.high}) : none}};
 }
 
-int run(Flags flags, const CLI::App& verb) {
+int run(EvaluateFlags flags, const CLI::App& verb) {
   if (flags.files.size() < 2) throw InvalidInput("evaluate: give one or more boundary files and then a table");
   const std::string test = flags.files.back();
   flags.files.pop_back();
@@ -119,7 +119,7 @@ int run(Flags flags, const CLI::App& verb) {
 }  // namespace
 
 void add_evaluate(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvaluateFlags>();
   CLI::App* verb = program.add_subcommand("evaluate", "Judge boundaries on a labelled test table");
   verb->add_option("FILES", flags->files,
                    "One or more boundary files, then the labelled test table; one of them may be - (stdin)")

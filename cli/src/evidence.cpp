@@ -18,7 +18,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct EvidenceFlags {
   std::string train;
   std::vector<std::string> data;
   std::string output;
@@ -47,7 +47,8 @@ struct RowValues {
 /// Reads both tables with the same columns.
 class EvidenceRun {
  public:
-  explicit EvidenceRun(const Flags& flags) : flags_(flags), keys_(parse_keys(flags.keys)), positive_(flags.positive) {}
+  explicit EvidenceRun(const EvidenceFlags& flags)
+      : flags_(flags), keys_(parse_keys(flags.keys)), positive_(flags.positive) {}
 
   int run();
 
@@ -62,7 +63,7 @@ class EvidenceRun {
   void write(const Evidence& evidence);
   void print(const Evidence& evidence) const;
 
-  const Flags& flags_;
+  const EvidenceFlags& flags_;
   std::vector<KeySpec> keys_;
   PositiveRule positive_;
   std::vector<std::string> text_keys_;    // columns of keys that are text, known after count()
@@ -279,7 +280,7 @@ int EvidenceRun::run() {
   return kDone;
 }
 
-void check(const Flags& flags) {
+void check(const EvidenceFlags& flags) {
   std::vector<std::string> all = flags.data;
   all.push_back(flags.train);
   check_stdin_once(all);
@@ -303,7 +304,7 @@ void check(const Flags& flags) {
 }  // namespace
 
 void add_evidence(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvidenceFlags>();
   EvidenceOptions& options = flags->options;
   CLI::App* verb = program.add_subcommand(
       "evidence", "Add how many training rows stand behind each row, and an uncertainty from it");

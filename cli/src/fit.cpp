@@ -16,7 +16,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct FitFlags {
   std::vector<std::string> inputs;
   std::string counts;
   std::string edges;
@@ -102,7 +102,7 @@ std::string gain_over_st(const Boundary& boundary, const FitResult& st) {
   return text;
 }
 
-int report_infeasible(const Flags& flags, const Objective& objective, const FitOptions& options,
+int report_infeasible(const FitFlags& flags, const Objective& objective, const FitOptions& options,
                       const FitResult& result) {
   const double best = result.solution.best_attainable.value_or(0);
   if (flags.json) {
@@ -128,7 +128,7 @@ std::uint64_t default_memory() {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
-Holdout open_holdout(const Flags& flags) {
+Holdout open_holdout(const FitFlags& flags) {
   constexpr std::uint64_t kBytesPerRow = 25;  // score, uncertainty, label and what the fit needs beside them
   const std::uint64_t limit =
       flags.max_memory.empty() ? default_memory() : parse_bytes(flags.max_memory, "--max-memory");
@@ -175,7 +175,7 @@ Fitted fit_holdout(const Holdout& holdout, const Objective& objective, const Fit
 }
 
 /// The grid of a counted table: the level's lower edges from the table or from --edges.
-Grid read_counted_grid(const Flags& flags) {
+Grid read_counted_grid(const FitFlags& flags) {
   std::vector<table::CountedBin> bins;
   try {
     bins = table::read_counts(flags.counts, read_options(flags.counts, flags.table));
@@ -249,7 +249,7 @@ void print_summary(const Boundary& boundary, int levels_used) {
   fmt::print("  {}\n", certificate_text(boundary));
 }
 
-int run(const Flags& flags) {
+int run(const FitFlags& flags) {
   const bool counted = !flags.counts.empty();
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
@@ -308,7 +308,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_fit(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<FitFlags>();
   CLI::App* verb = program.add_subcommand("fit", "Find the best boundary on a labelled hold-out");
   verb->add_option("PRED", flags->inputs,
                    "Predictions with label, one or more files: CSV, TSV, Parquet or Arrow; - for stdin");

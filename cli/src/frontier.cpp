@@ -14,7 +14,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct FrontierFlags {
   std::vector<std::string> inputs;
   std::string output;
   std::string exact;
@@ -43,7 +43,7 @@ Json json_of(const Frontier& frontier, double unit) {
   return points;
 }
 
-int run(const Flags& flags) {
+int run(const FrontierFlags& flags) {
   const FitOptions options = make_fit_options(flags.binning);
   std::vector<Rational> bounds;
   const bool shows_table = !flags.json && flags.output != "-";
@@ -105,7 +105,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_frontier(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<FrontierFlags>();
   CLI::App* verb = program.add_subcommand("frontier", "The whole precision-recall frontier, 2-D and single threshold");
   verb->add_option("PRED", flags->inputs,
                    "Predictions with label, one or more files: CSV, TSV, Parquet or Arrow; - for stdin")

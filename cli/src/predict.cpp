@@ -45,7 +45,7 @@ void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, 
 
 namespace {
 
-struct Flags {
+struct PredictFlags {
   std::string model;
   std::vector<std::string> data;
   std::string output;
@@ -73,7 +73,7 @@ void check_label_free(const std::vector<std::string>& kept, const AddedNames& ad
   }
 }
 
-int run(const Flags& flags) {
+int run(const PredictFlags& flags) {
   check_stdin_once(flags.data);
   (void)open_output(flags.output, {});
   const train::Model model = [&] {
@@ -214,7 +214,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 void add_predict(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PredictFlags>();
   CLI::App* verb = program.add_subcommand("predict", "Add score and uncertainty of a trained model to tables");
   verb->add_option("MODEL", flags->model, "Folder of a trained model")->required();
   verb->add_option("DATA", flags->data, "Tables with the model's columns; - for stdin")->required();

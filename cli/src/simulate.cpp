@@ -15,7 +15,7 @@
 namespace limen::cli {
 namespace {
 
-struct Flags {
+struct SimulateFlags {
   std::string folder;
   SimulationOptions options;
   std::vector<double> prior = {1, 3};
@@ -95,14 +95,14 @@ class FeatureWriter {
   std::uint64_t num_rows_ = 0;
 };
 
-std::size_t write_features(Writer& file, const Flags& flags, const SimulatedRows& rows, std::uint64_t table) {
+std::size_t write_features(Writer& file, const SimulateFlags& flags, const SimulatedRows& rows, std::uint64_t table) {
   FeatureWriter out(file, flags.options.seed, table);
   for (std::size_t row = 0; row < rows.label.size(); ++row) out.row(rows.region[row], rows.label[row]);
   return out.num_rows();
 }
 
 /// The training rows at their natural rate, negatives that undersampling drops included.
-std::size_t write_training_features(Writer& file, const Flags& flags, const Simulation& simulation) {
+std::size_t write_training_features(Writer& file, const SimulateFlags& flags, const Simulation& simulation) {
   FeatureWriter out(file, flags.options.seed, 0);
   for (std::size_t at = 0; at < simulation.regions.size(); ++at) {
     const Region& region = simulation.regions[at];
@@ -126,7 +126,7 @@ std::string in_terms_of_flags(std::string message) {
   return "--" + name + message.substr(end);
 }
 
-int run(Flags flags) {
+int run(SimulateFlags flags) {
   flags.options.prior_positive = flags.prior[0];
   flags.options.prior_negative = flags.prior[1];
   flags.options.model_prior_positive = flags.model_prior[0];
@@ -185,7 +185,7 @@ int run(Flags flags) {
 }  // namespace
 
 void add_simulate(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SimulateFlags>();
   SimulationOptions& options = flags->options;
   CLI::App* verb = program.add_subcommand("simulate", "Make data by the paper's generation process");
   verb->add_option("-o,--output", flags->folder, "Folder for holdout.csv and test.csv")->required();

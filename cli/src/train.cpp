@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kCheckpointFile = "checkpoint.safetensors";
 constexpr const char* kLogFile = "training.jsonl";
 
-struct Flags {
+struct TrainFlags {
   std::vector<std::string> data;
   std::vector<std::string> validation_data;
   std::string output;
@@ -61,7 +61,7 @@ train::Scaling parse_scaling(const std::string& name) {
 /// Reads, splits, encodes and trains.
 class TrainRun {
  public:
-  explicit TrainRun(const Flags& flags) : flags_(flags) {}
+  explicit TrainRun(const TrainFlags& flags) : flags_(flags) {}
   int run();
 
  private:
@@ -82,7 +82,7 @@ class TrainRun {
     return (std::filesystem::path(flags_.output) / file).string();
   }
 
-  Flags flags_;
+  TrainFlags flags_;
   train::ModelCard card_;
   std::vector<std::string> columns_;
   std::vector<std::string> text_columns_;
@@ -441,7 +441,7 @@ int TrainRun::run() {
 }  // namespace
 
 void add_train(CLI::App& program, Action& action) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainFlags>();
   CLI::App* verb = program.add_subcommand("train", "Train a network that gives score and uncertainty");
   const auto names = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
   const auto list = [&](const char* flag, std::vector<std::string>& to, const char* help) {

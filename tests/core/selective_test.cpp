@@ -109,7 +109,7 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
 // The release build runs all of them.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int kInstances = 2;
-constexpr int kInstancesOfFewRows = 10;
+constexpr int kInstancesOfFewRows = 6;
 #else
 constexpr int kInstances = 5;
 constexpr int kInstancesOfFewRows = 60;
