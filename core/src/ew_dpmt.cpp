@@ -71,14 +71,16 @@ std::vector<Range> ranges_within(const Grid& grid, Int per_row, Int per_positive
   std::vector<Range> ranges(grid.num_levels());
   Int least_sum = 0;
   std::vector<Int> least(grid.num_levels(), 0);
-  std::vector<Int> weights;  // of all prefixes but the empty ones, level after level
+  std::size_t num_prefixes = 0;
+  for (const auto& bins : grid.levels) num_prefixes += bins.size();
+  std::vector<Int> weights(num_prefixes);  // of all prefixes but the empty ones, level after level
+  Int* next = weights.data();
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     Int weight = 0;
-    weights.reserve(weights.size() + grid.levels[level].size());
     for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
       const Counts& counts = grid.levels[level][bin].counts;
       weight += per_row * counts.rows + per_positive * counts.positives;
-      weights.push_back(weight);
+      *next++ = weight;
       if (weight < least[level]) {
         least[level] = weight;
         ranges[level].first = bin + 1;
