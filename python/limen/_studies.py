@@ -184,7 +184,7 @@ def compare(
     return Comparison(tuple(summaries))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class FrontierCurve:
     """Points of a precision-recall frontier, from the fewest flagged rows to the most, column by column."""
 
@@ -195,6 +195,15 @@ class FrontierCurve:
 
     def __len__(self) -> int:
         return len(self.precision)
+
+    def __repr__(self) -> str:
+        if len(self) == 0:
+            return "<limen.FrontierCurve: no points>"
+        points = f"{len(self)} point" + ("" if len(self) == 1 else "s")
+        return (
+            f"<limen.FrontierCurve: {points}, precision {self.precision.min():.4g} to {self.precision.max():.4g}, "
+            f"recall {self.recall.min():.4g} to {self.recall.max():.4g}>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {name: values.tolist() for name, values in _plain(self).items()}
@@ -308,7 +317,7 @@ def frontier(
     )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SimulatedTable:
     """Labelled rows of the paper's generation process, with the model's score and uncertainty."""
 
@@ -320,6 +329,9 @@ class SimulatedTable:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def __repr__(self) -> str:
+        return f"<limen.SimulatedTable: {len(self)} rows, {int(self.y.sum())} positives>"
 
     @property
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

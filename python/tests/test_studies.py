@@ -131,3 +131,11 @@ def test_simulate_refuses_bad_options(keywords, kind, message):
     with pytest.raises(kind) as caught:
         limen.simulate(**keywords)
     assert str(caught.value).startswith(message)
+
+
+def test_curves_and_tables_are_shown_in_a_line():
+    curve = limen.FrontierCurve(*(np.array([0.25, 0.5]) for _ in range(4)))
+    assert repr(curve) == "<limen.FrontierCurve: 2 points, precision 0.25 to 0.5, recall 0.25 to 0.5>"
+    assert repr(limen.FrontierCurve(*(np.empty(0) for _ in range(4)))) == "<limen.FrontierCurve: no points>"
+    table = limen.simulate(regions=50, holdout_rows=2000, test_rows=1000, seed=1).holdout
+    assert repr(table) == f"<limen.SimulatedTable: 2000 rows, {table.y.sum()} positives>"
