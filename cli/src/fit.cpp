@@ -78,8 +78,9 @@ std::string level_table(const Boundary& boundary, const std::vector<Confusion>& 
   return table_text(rows);
 }
 
-/// The best single threshold for the same objective: what the second dimension brought, or did not.
-std::string gain_over_st(const Boundary& boundary, const FitResult& st) {
+/// The best single threshold for the same objective: what the second dimension brought, or did not. has_all: the fit
+/// chose among all thresholds that the single one had.
+std::string gain_over_st(const Boundary& boundary, const FitResult& st, bool has_all) {
   if (!st.boundary) return "no single threshold meets the objective";
   const HoldoutSummary& base = st.boundary->holdout;
   const HoldoutSummary& ours = boundary.holdout;
@@ -96,8 +97,9 @@ std::string gain_over_st(const Boundary& boundary, const FitResult& st) {
       fmt::format("best single threshold: recall {}; the 2-D boundary: {} ({})", ratio_text(base.recall()),
                   ratio_text(ours.recall()), gain_text(ours.recall(), base.recall()));
   if (ours.true_positives <= base.true_positives) {
-    text += boundary.method == Method::kExact && !boundary.bins ? ": uncertainty brings nothing here"
-                                                                : "; --method exact --bins all is never below it";
+    text += boundary.method == Method::kExact && has_all ? ": uncertainty brings nothing here"
+            : has_all                                    ? "; --method exact is never below it"
+                                                         : "; --method exact --bins all is never below it";
   }
   return text;
 }
@@ -110,11 +112,19 @@ int report_infeasible(const FitFlags& flags, const Objective& objective, const F
     fmt::print("{}\n", report.dump(1));
   }
   const auto bins = bins_of(options).count;
-  fmt::print(
-      stderr, "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
-      shown(flags.inputs), describe(objective), to_string(options.method), plural_text(result.levels_used, "level"),
-      bins ? plural_text(static_cast<double>(*bins), "score bin") : std::string("every distinct score"), best,
-      bins || options.method != Method::kExact ? " (--method exact --bins all may reach more)" : "");
+  const bool counted = !flags.counts.empty();
+  std::string hint;
+  if (options.method != Method::kExact || (bins && !counted)) {
+    hint = counted ? " (--method exact may reach more)" : " (--method exact --bins all may reach more)";
+  }
+  fmt::print(stderr,
+             "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
+             shown(counted ? std::vector{flags.counts} : flags.inputs), describe(objective), to_string(options.method),
+             plural_text(result.levels_used, "level"),
+             counted ? std::string("the bins of the table")
+             : bins  ? plural_text(static_cast<double>(*bins), "score bin")
+                     : std::string("every distinct score"),
+             best, hint);
   return kInfeasible;
 }
 
@@ -299,7 +309,7 @@ int run(const FitFlags& flags) {
   if (flags.json && flags.output != "-") fmt::print("{}", json);
   if (!shows_table) return kDone;
   print_summary(boundary, result.levels_used);
-  if (fitted.single) fmt::print("  {}\n", gain_over_st(boundary, *fitted.single));
+  if (fitted.single) fmt::print("  {}\n", gain_over_st(boundary, *fitted.single, counted || !boundary.bins));
   fmt::print("\n{}", level_table(boundary, result.levels));
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;

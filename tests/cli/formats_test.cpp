@@ -102,6 +102,15 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
   };
   EXPECT_EQ(shown({"fit", "--counts", "counts.csv", "--precision", "0.75"}),
             shown({"fit", "x.csv", "--precision", "0.75", "--levels", "2"}));
+  // Where it brings nothing, on the same bins, that is what it says; and what cannot be met names the table.
+  write_file("flat.csv",
+             "level,score,positives,rows,uncertainty\n0,0.9,9,10,0\n0,0.5,3,10,0\n1,0.9,5,10,0.4\n1,0.6,1,10,0.4\n");
+  EXPECT_THAT(run({"fit", "--counts", "flat.csv", "--precision", "0.7"}).out,
+              HasSubstr(": uncertainty brings nothing here\n"));
+  const RunResult infeasible = run({"fit", "--counts", "flat.csv", "--precision", "0.95"});
+  EXPECT_EQ(infeasible.exit_code, 3);
+  EXPECT_THAT(infeasible.err, HasSubstr("limen: flat.csv: infeasible"));
+  EXPECT_THAT(infeasible.err, HasSubstr("2 levels and the bins of the table; the best attainable precision is 0.9\n"));
   // Edges may be given instead, and parts of a count add up.
   write_file("parts.csv", "level,score,positives,rows\n0,0.9,4,5\n1,0.8,3,4\n0,0.9,5,5\n1,0.8,1,1\n");
   const Json parts = json_of({"fit", "--counts", "parts.csv", "--edges", "0.5", "--precision", "0.8", "--json"});
