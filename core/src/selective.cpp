@@ -365,7 +365,7 @@ SelectedGrids select(const Rows& rows_of, detail::Range<typename Rows::Real> ran
 }
 
 constexpr std::size_t kSampleSize = detail::StridedSample<double>::kMost;
-/// Of rows in batches, as many are copied as take about 40 MB.
+/// Of rows in batches, as many are copied as take about 40 MB; for a single threshold beside, as many again.
 constexpr std::size_t kMostCopied = std::size_t{1} << 22;
 
 bool is_selectable(const Objective& objective, const std::vector<double>& edges) {
