@@ -10,12 +10,12 @@
 #include <string>
 
 #include "large_samples.h"
-#include "limen/binning.h"
-#include "limen/boundary.h"
-#include "limen/calibration.h"
+#include "limen/count/binning.h"
 #include "limen/fit.h"
-#include "limen/isotonic.h"
-#include "limen/selective.h"
+#include "limen/judge/calibration.h"
+#include "limen/solve/boundary.h"
+#include "limen/solve/isotonic.h"
+#include "limen/solve/selective.h"
 
 namespace limen {
 namespace {

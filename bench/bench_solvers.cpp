@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "limen/solve.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "limen/samples.h"
+#include "limen/count/samples.h"
 
 namespace limen::bench {
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
 set(LIMEN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/limen)
-install(TARGETS limen_core EXPORT limenTargets FILE_SET HEADERS)
+install(TARGETS limen_base limen_core EXPORT limenTargets FILE_SET HEADERS)
 if(TARGET limen_cli)
   install(TARGETS limen_cli)
 endif()

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "limen/boundary.h"
+#include "limen/solve/boundary.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/compare.h"
+#include "limen/judge/compare.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <list>
 #include <memory>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "limen/error.h"
-#include "limen/metrics.h"
+#include "limen/base/error.h"
+#include "limen/judge/metrics.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/evidence.h"
+#include "limen/uncertainty/evidence.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 
 #include "evidence_rows.h"
 #include "frame_flags.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

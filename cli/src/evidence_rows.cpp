@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::cli {
 namespace {

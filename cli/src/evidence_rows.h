@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "limen/date_part.h"
-#include "limen/frame.h"
+#include "limen/base/date_part.h"
+#include "limen/base/frame.h"
 
 namespace limen::cli {
 

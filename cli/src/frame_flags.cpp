@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "options.h"
 
 namespace limen::cli {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "limen/frontier.h"
+#include "limen/judge/frontier.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

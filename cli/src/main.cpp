@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "limen/error.h"
-#include "limen/nearest_name.h"
-#include "limen/version.h"
+#include "limen/base/error.h"
+#include "limen/base/nearest_name.h"
+#include "limen/base/version.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -82,7 +82,8 @@ int run(int argc, char** argv) {
   try {
     const int code = action();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw limen::IoError(std::string("<stdout>: cannot be written: ") + std::strerror(errno));
+      throw limen::IoError(limen::IoError::Access::kWrite, "<stdout>",
+                           std::string("cannot be written: ") + std::strerror(errno));
     }
     return code;
   } catch (const limen::InvalidInput& error) {

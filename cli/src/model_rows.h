@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 #include "limen/train/model.h"
 
 namespace limen::cli {

@@ -15,7 +15,7 @@
 #include <iterator>
 #include <memory>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "text.h"
 
 namespace limen::cli {
@@ -143,7 +143,7 @@ void with_bad_input(const std::function<void()>& action) {
   try {
     action();
   } catch (const IoError& error) {
-    if (std::string(error.what()).find(": cannot be written") != std::string::npos) throw;
+    if (error.access() == IoError::Access::kWrite) throw;
     throw InvalidInput(error.what());
   }
 }

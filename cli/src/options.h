@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "limen/boundary.h"
 #include "limen/fit.h"
-#include "limen/objective.h"
+#include "limen/solve/boundary.h"
+#include "limen/solve/objective.h"
 #include "limen/table/output_file.h"
 #include "limen/table/predictions.h"
 

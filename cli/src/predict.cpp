@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "frame_flags.h"
-#include "limen/error.h"
-#include "limen/nearest_name.h"
+#include "limen/base/error.h"
+#include "limen/base/nearest_name.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/simulate.h"
+#include "limen/theory/simulate.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"

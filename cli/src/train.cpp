@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "frame_flags.h"
-#include "limen/error.h"
-#include "limen/nearest_name.h"
+#include "limen/base/error.h"
+#include "limen/base/nearest_name.h"
 #include "limen/train/model.h"
 #include "limen/train/schema.h"
 #include "model_rows.h"
@@ -142,7 +142,7 @@ void TrainRun::check_folder() const {
   fs::path there = fs::absolute(folder).lexically_normal();
   while (!fs::exists(there) && there.has_relative_path()) there = there.parent_path();
   if (::access(there.c_str(), W_OK | X_OK) != 0) {
-    throw IoError(flags_.output + ": cannot be written: " + std::strerror(errno));
+    throw IoError(IoError::Access::kWrite, flags_.output, std::string("cannot be written: ") + std::strerror(errno));
   }
 }
 
@@ -153,7 +153,7 @@ void TrainRun::prepare_folder() {
   const fs::path folder(flags_.output);
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw IoError(flags_.output + ": cannot be made: " + error.message());
+  if (error) throw IoError(IoError::Access::kWrite, flags_.output, "cannot be made: " + error.message());
   const std::vector<std::string> files = {"model.json", "weights.safetensors", kCheckpointFile, kLogFile};
   // What a killed run was writing.
   std::vector<fs::path> left_over;
@@ -167,7 +167,8 @@ void TrainRun::prepare_folder() {
     for (const std::string& file : files) fs::remove(folder / file);
   }
   log_.open(path(kLogFile), flags_.resume ? std::ios::app : std::ios::trunc);
-  if (!log_) throw IoError(path(kLogFile) + ": cannot be written: " + std::strerror(errno));
+  if (!log_)
+    throw IoError(IoError::Access::kWrite, path(kLogFile), std::string("cannot be written: ") + std::strerror(errno));
 }
 
 table::FrameReadOptions TrainRun::read_options(const std::vector<std::string>& paths) const {

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "detail/threads.h"
-#include "limen/error.h"
-#include "limen/metrics.h"
-#include "limen/selective.h"
+#include "limen/base/error.h"
+#include "limen/base/parallel.h"
+#include "limen/judge/metrics.h"
+#include "limen/solve/selective.h"
 
 namespace limen {
 namespace {

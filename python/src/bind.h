@@ -19,8 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include "limen/count/samples.h"
 #include "limen/fit.h"
-#include "limen/samples.h"
 
 namespace nb = nanobind;
 

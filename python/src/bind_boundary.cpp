@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "bind.h"
-#include "limen/boundary.h"
-#include "limen/error.h"
-#include "limen/metrics.h"
+#include "limen/base/error.h"
+#include "limen/judge/metrics.h"
+#include "limen/solve/boundary.h"
 
 namespace limen::python {
 namespace {

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "bind.h"
-#include "limen/calibration.h"
-#include "limen/chain.h"
-#include "limen/compare.h"
-#include "limen/error.h"
-#include "limen/frontier.h"
-#include "limen/simulate.h"
+#include "limen/base/error.h"
+#include "limen/judge/calibration.h"
+#include "limen/judge/compare.h"
+#include "limen/judge/frontier.h"
+#include "limen/solve/chain.h"
+#include "limen/theory/simulate.h"
 
 namespace limen::python {
 namespace {

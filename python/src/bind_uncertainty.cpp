@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "bind.h"
-#include "limen/beta.h"
-#include "limen/ensemble.h"
-#include "limen/error.h"
-#include "limen/evidence.h"
+#include "limen/base/error.h"
+#include "limen/uncertainty/beta.h"
+#include "limen/uncertainty/ensemble.h"
+#include "limen/uncertainty/evidence.h"
 
 namespace limen::python {
 namespace {

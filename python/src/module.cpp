@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bind.h"
-#include "limen/error.h"
-#include "limen/version.h"
+#include "limen/base/error.h"
+#include "limen/base/version.h"
 
 namespace limen::python {
 namespace {

@@ -42,7 +42,7 @@ print(len(limen.frontier(*data.holdout.columns).hull) > 1)
 
 
 def test_the_version_is_that_of_the_library():
-    header = (ROOT / "core/include/limen/version.h").read_text()
+    header = (ROOT / "base/include/limen/base/version.h").read_text()
     (version,) = re.findall(r'kLimenVersion = "(.*)"', header)
     assert limen.__version__ == importlib.metadata.version("limen") == version
 

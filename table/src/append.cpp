@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fields.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 

@@ -20,7 +20,7 @@
 #include "arrow_frame.h"
 #include "arrow_status.h"
 #include "arrow_writer.h"
-#include "fields.h"
+#include "limen/base/text.h"
 #include "ordered_pipeline.h"
 #include "row_source.h"
 

@@ -13,7 +13,7 @@
 
 #include "arrow_status.h"
 #include "csv_frame.h"
-#include "fields.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 namespace {

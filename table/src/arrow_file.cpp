@@ -19,8 +19,8 @@
 #include <system_error>
 
 #include "arrow_status.h"
-#include "fields.h"
 #include "input_file.h"
+#include "limen/base/text.h"
 #include "parquet_plain.h"
 
 namespace limen::table::detail {
@@ -32,7 +32,7 @@ constexpr std::int64_t kMaxRowGroupRows = 1 << 22;  // larger ones are decoded i
 constexpr std::int64_t kLargeBatchRows = 1 << 20;   // then of this length
 
 [[noreturn]] void fail(const std::string& name, int error) {
-  throw IoError(name + ": cannot be read: " + std::generic_category().message(error));
+  throw IoError(IoError::Access::kRead, name, "cannot be read: " + std::generic_category().message(error));
 }
 
 // Refuses a damaged file's claim on more memory than the machine has. Lives as long as the process, because Arrow's

@@ -8,7 +8,7 @@
 
 #include "arrow_status.h"
 #include "gzip.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::table::detail {
 namespace {

@@ -13,8 +13,8 @@
 #include "arrow_file.h"
 #include "arrow_tables.h"
 #include "arrow_values.h"
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "ordered_pipeline.h"
 
 namespace limen::table {

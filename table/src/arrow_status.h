@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::table::detail {
 

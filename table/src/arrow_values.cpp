@@ -12,7 +12,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "fields.h"
+#include "limen/base/labels.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 namespace {
@@ -89,9 +90,8 @@ std::uint8_t label_of(double value) {
 }
 
 std::uint8_t label_of(std::string_view text) {
-  const LabelField field = parse_label(text);
-  if (field.status == FieldStatus::kOk) return field.value;
-  return field.status == FieldStatus::kMissing ? kMissingLabel : kBadLabelValue;
+  if (is_missing(trimmed(text))) return kMissingLabel;
+  return limen::label_of(LabelRule{}, text).value_or(kBadLabelValue);
 }
 
 // On the bits, because the compiler vectorises that.

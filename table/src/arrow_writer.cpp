@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "arrow_values.h"
-#include "fields.h"
 #include "input.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "limen/table/output_file.h"
 
 namespace limen::table::detail {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "fields.h"
-#include "limen/error.h"
-#include "limen/nearest_name.h"
+#include "limen/base/error.h"
+#include "limen/base/nearest_name.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 

@@ -10,8 +10,8 @@
 
 #include "arrow_tables.h"
 #include "csv_table.h"
-#include "fields.h"
 #include "input.h"
+#include "limen/base/text.h"
 #include "limen/table/predictions.h"
 #include "row_source.h"
 
@@ -84,7 +84,7 @@ std::vector<CountedBin> read_arrow_counts(const detail::Input& input, const Read
   };
   detail::for_each_arrow_row(input, choose, [&](std::uint64_t row, std::span<const double> values) {
     bins.push_back(checked_bin(values, [&](std::size_t column, const std::string& what) {
-      names.refuse("row " + std::to_string(row) + ", column " + detail::quoted(columns[column].name) + ": " + what);
+      names.refuse("row " + std::to_string(row) + ", column " + quoted(columns[column].name) + ": " + what);
     }));
   });
   return bins;

@@ -14,7 +14,7 @@
 #include "append.h"
 #include "csv_frame.h"
 #include "csv_pieces.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/table/output_file.h"
 #include "row_source.h"
 

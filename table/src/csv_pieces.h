@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "csv_table.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "ordered_pipeline.h"
 
 namespace limen::table::detail {

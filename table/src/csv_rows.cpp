@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "fields.h"
+#include "limen/base/labels.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 
@@ -30,9 +31,11 @@ std::optional<double> CsvValues::weight(const CsvRow& row, const Column& column)
 
 std::optional<std::uint8_t> CsvValues::label(const CsvRow& row, const Column& column) {
   const std::string_view text = unquoted(row.fields[column.index], scratch_);
-  const LabelField field = parse_label(text);
-  if (field.status == FieldStatus::kOk) return field.value;
-  if (field.status == FieldStatus::kBad && !drop_missing_) refuse_value(row, column, quoted(text).append(kBadLabel));
+  const bool missing = is_missing(trimmed(text));
+  if (!missing) {
+    if (const auto label = label_of(LabelRule{}, text)) return label;
+    if (!drop_missing_) refuse_value(row, column, quoted(text).append(kBadLabel));
+  }
   return refuse_or_drop(row, column, text, false);
 }
 

@@ -10,8 +10,8 @@
 
 #include "columns.h"
 #include "csv_rows.h"
-#include "fields.h"
 #include "input.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 

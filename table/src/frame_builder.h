@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "columns.h"
-#include "fields.h"
-#include "limen/frame.h"
+#include "limen/base/frame.h"
+#include "limen/base/text.h"
+#include "limen/base/text_index.h"
 #include "limen/table/frames.h"
-#include "limen/text_index.h"
 
 namespace limen::table::detail {
 

@@ -12,7 +12,7 @@
 #include "append.h"
 #include "frame_source.h"
 #include "input.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "row_source.h"
 
 namespace limen::table {
@@ -30,14 +30,14 @@ std::size_t batch_rows(std::size_t num_columns) {
 
 detail::ValueRules rules_of(const FrameReadOptions& options) {
   detail::ValueRules rules = {.missing = {}, .rule = options.missing_rule};
-  for (const std::string& text : options.missing) rules.missing.emplace_back(detail::trimmed(text));
+  for (const std::string& text : options.missing) rules.missing.emplace_back(trimmed(text));
   return rules;
 }
 
 std::vector<Input> resolve(const std::vector<std::string>& paths, const FrameReadOptions& options) {
   for (const std::string& name : options.text_columns) {
     if (std::ranges::find(options.number_columns, name) == options.number_columns.end()) continue;
-    throw InvalidInput("column " + detail::quoted(name) + " cannot be both text and number");
+    throw InvalidInput("column " + quoted(name) + " cannot be both text and number");
   }
   if (const char separator = options.separator.value_or(',');
       separator == '"' || separator == '\n' || separator == '\r' || separator == '\0') {
@@ -58,9 +58,9 @@ std::unique_ptr<FrameSource> open_frames(const Input& input, const detail::Value
 class Kinds {
  public:
   explicit Kinds(const FrameReadOptions& options) {
-    for (const std::string& name : options.text_columns) fixed_.emplace_back(detail::trimmed(name), ColumnKind::kText);
+    for (const std::string& name : options.text_columns) fixed_.emplace_back(trimmed(name), ColumnKind::kText);
     for (const std::string& name : options.number_columns) {
-      fixed_.emplace_back(detail::trimmed(name), ColumnKind::kNumber);
+      fixed_.emplace_back(trimmed(name), ColumnKind::kNumber);
     }
   }
 
@@ -101,9 +101,8 @@ class FrameFiles {
         kinds_(options),
         progress_(inputs, options.progress) {
     const bool all_fixed =
-        !options.columns.empty() && std::ranges::all_of(options.columns, [&](const std::string& name) {
-          return kinds_.is_fixed(detail::trimmed(name));
-        });
+        !options.columns.empty() &&
+        std::ranges::all_of(options.columns, [&](const std::string& name) { return kinds_.is_fixed(trimmed(name)); });
     if (all_fixed) return;
     for (const Input& input : inputs_) {
       std::unique_ptr<FrameSource> source = open_frames(input, rules_, progress_of_stdin(input));
@@ -128,7 +127,7 @@ class FrameFiles {
     for (const std::string& name : options_.columns.empty() ? names.names : options_.columns) {
       detail::Column column = names.require(name);
       const ColumnKind kind = kinds_.of(column.name);
-      std::string hint = " (if it is a category, declare it: --categorical " + detail::escaped(column.name, 40) + ")";
+      std::string hint = " (if it is a category, declare it: --categorical " + escaped(column.name, 40) + ")";
       columns.push_back({.column = std::move(column), .kind = kind, .number_hint = std::move(hint)});
     }
     return columns;
@@ -256,7 +255,7 @@ AppendResult append_columns(const std::vector<std::string>& inputs, const std::s
   }
   detail::AppendPlan plan = {.rules = rules_of(read), .keep = options.keep, .added = added, .progress = read.progress};
   for (const std::string& name : read.columns) {
-    plan.wanted.push_back({.name = std::string(detail::trimmed(name)), .kind = kinds.of(detail::trimmed(name))});
+    plan.wanted.push_back({.name = std::string(trimmed(name)), .kind = kinds.of(trimmed(name))});
   }
   return detail::append(files, output, options.output_format, plan, fill);
 }

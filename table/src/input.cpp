@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::string> matches(const std::string& pattern) {
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (error == GLOB_NOSPACE) throw std::bad_alloc();
-  if (paths.empty()) throw IoError(shown_path(pattern, "") + ": matches no file");
+  if (paths.empty()) throw IoError(IoError::Access::kRead, shown_path(pattern, ""), "matches no file");
   std::ranges::sort(paths);
   return paths;
 }

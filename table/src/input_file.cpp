@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::table::detail {
 
@@ -58,7 +58,7 @@ std::size_t InputFile::read_packed(std::span<char> buffer) {
 }
 
 void InputFile::fail(int error) const {
-  throw IoError(name_ + ": cannot be read: " + std::generic_category().message(error));
+  throw IoError(IoError::Access::kRead, name_, "cannot be read: " + std::generic_category().message(error));
 }
 
 }  // namespace limen::table::detail

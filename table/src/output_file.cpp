@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::table {
 namespace {
@@ -28,7 +28,7 @@ std::string resolve_links(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : name_(detail::shown_path(path, "<stdout>")), target_(path) {
+OutputFile::OutputFile(const std::string& path) : name_(shown_path(path, "<stdout>")), target_(path) {
   buffer_.reserve(kBufferBytes);
   if (path == "-") {
     std::fflush(stdout);  // What the process printed before comes first.
@@ -148,7 +148,7 @@ void OutputFile::discard() noexcept {
 
 void OutputFile::fail(int error) {
   discard();
-  throw IoError(name_ + ": cannot be written: " + std::generic_category().message(error));
+  throw IoError(IoError::Access::kWrite, name_, "cannot be written: " + std::generic_category().message(error));
 }
 
 }  // namespace limen::table

@@ -11,9 +11,9 @@
 #include "append.h"
 #include "arrow_tables.h"
 #include "csv.h"
-#include "fields.h"
 #include "input.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "row_source.h"
 
 namespace limen::table {
@@ -83,7 +83,7 @@ class RowStream {
     if (!has_weight_) has_weight_ = source_->has_weight();
     if (*has_weight_ == source_->has_weight()) return;
     throw InvalidInput(input.name + (*has_weight_ ? ": has no column " : ": has a column ") +
-                       detail::quoted(options_.columns.weight) + ", unlike " + inputs_.front().name);
+                       quoted(options_.columns.weight) + ", unlike " + inputs_.front().name);
   }
 
   std::vector<Input> inputs_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::table::detail {
 

@@ -3,7 +3,7 @@
 #include "arrow_tables.h"
 #include "frame_source.h"
 #include "gzip.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::table {
 namespace detail {

@@ -10,10 +10,10 @@
 // deterministic: the mean over eight seeds of a million rows each.
 #include <gtest/gtest.h>
 
-#include "limen/chain.h"
 #include "limen/fit.h"
-#include "limen/frontier.h"
-#include "limen/simulate.h"
+#include "limen/judge/frontier.h"
+#include "limen/solve/chain.h"
+#include "limen/theory/simulate.h"
 
 namespace limen {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/beta.h"
+#include "limen/uncertainty/beta.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/binning.h"
+#include "limen/count/binning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/binning_reference.h"
 #include "reference/wide_fraction.h"
 #include "support/random_samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/boundary.h"
+#include "limen/solve/boundary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <random>
 #include <set>
 
-#include "limen/error.h"
-#include "limen/version.h"
+#include "limen/base/error.h"
+#include "limen/base/version.h"
 #include "reference/decide_reference.h"
 #include "support/random_grid.h"
 #include "support/random_samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/calibration.h"
+#include "limen/judge/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/binning_reference.h"
 #include "reference/isotonic_reference.h"
 #include "support/random_samples.h"

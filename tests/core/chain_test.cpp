@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/chain.h"
+#include "limen/solve/chain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "limen/isotonic.h"
+#include "limen/solve/isotonic.h"
 #include "support/boundaries.h"
 #include "support/random_grid.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/compare.h"
+#include "limen/judge/compare.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <set>
 
-#include "limen/chain.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/solve/chain.h"
 #include "reference/matched_recall_reference.h"
 #include "support/random_samples.h"
 #include "support/refusal.h"

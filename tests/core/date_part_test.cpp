@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/date_part.h"
+#include "limen/base/date_part.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "limen/ensemble.h"
+#include "limen/uncertainty/ensemble.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "support/refusal.h"
 
 namespace limen {

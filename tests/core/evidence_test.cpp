@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/evidence.h"
+#include "limen/uncertainty/evidence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "../reference/evidence_reference.h"
 #include "../support/refusal.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen {
 namespace {

@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "limen/error.h"
-#include "limen/metrics.h"
+#include "limen/base/error.h"
+#include "limen/judge/metrics.h"
 #include "support/random_samples.h"
 #include "support/refusal.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/frontier.h"
+#include "limen/judge/frontier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/matched_recall_reference.h"
 #include "reference/wide_fraction.h"
 #include "support/boundaries.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/grid.h"
+#include "limen/count/grid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "support/random_grid.h"
 #include "support/refusal.h"
 

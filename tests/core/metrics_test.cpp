@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/metrics.h"
+#include "limen/judge/metrics.h"
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/decide_reference.h"
 #include "support/random_samples.h"
 #include "support/refusal.h"

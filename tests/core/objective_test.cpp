@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "limen/objective.h"
+#include "limen/solve/objective.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/wide_fraction.h"
 #include "support/random_grid.h"
 #include "support/refusal.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/rational.h"
+#include "limen/base/rational.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "reference/shortest_decimal.h"
 #include "reference/wide_fraction.h"
 #include "support/refusal.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "limen/samples.h"
+#include "limen/count/samples.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "support/random_samples.h"
 #include "support/refusal.h"
 

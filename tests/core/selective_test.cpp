@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/selective.h"
+#include "limen/solve/selective.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <random>
 
-#include "limen/binning.h"
-#include "limen/boundary.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/count/binning.h"
 #include "limen/fit.h"
-#include "limen/solve.h"
+#include "limen/solve/boundary.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/simulate.h"
+#include "limen/theory/simulate.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "limen/beta.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/uncertainty/beta.h"
 
 namespace limen {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/solve.h"
+#include "limen/solve/solve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <map>
 #include <random>
 
-#include "limen/chain.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/solve/chain.h"
 #include "reference/brute_force.h"
 #include "support/random_grid.h"
 

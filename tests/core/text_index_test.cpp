@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/text_index.h"
+#include "limen/base/text_index.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "limen/nearest_name.h"
+#include "limen/base/nearest_name.h"
 
 namespace limen {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "limen/boundary.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/solve/boundary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   limen::Boundary boundary;

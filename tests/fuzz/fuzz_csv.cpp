@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/table/predictions.h"
 
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "limen/binning.h"
-#include "limen/grid.h"
-#include "limen/samples.h"
+#include "limen/count/binning.h"
+#include "limen/count/grid.h"
+#include "limen/count/samples.h"
 
 namespace limen::test {
 

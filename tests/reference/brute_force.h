@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "limen/grid.h"
-#include "limen/objective.h"
+#include "limen/count/grid.h"
+#include "limen/solve/objective.h"
 
 namespace limen::test {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "limen/boundary.h"
-#include "limen/samples.h"
+#include "limen/count/samples.h"
+#include "limen/solve/boundary.h"
 
 namespace limen::test {
 

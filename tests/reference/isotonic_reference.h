@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "limen/grid.h"
+#include "limen/count/grid.h"
 
 namespace limen::test {
 

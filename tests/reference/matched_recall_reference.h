@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "limen/grid.h"
+#include "limen/count/grid.h"
 #include "reference/wide_fraction.h"
 
 namespace limen::test {

@@ -4,7 +4,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <string>
 
-#include "limen/rational.h"
+#include "limen/base/rational.h"
 
 namespace limen::test {
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 
 namespace limen::test {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "limen/grid.h"
-#include "limen/objective.h"
-#include "limen/rational.h"
+#include "limen/base/rational.h"
+#include "limen/count/grid.h"
+#include "limen/solve/objective.h"
 
 namespace limen::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "limen/samples.h"
+#include "limen/count/samples.h"
 
 namespace limen::test {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::test {
 

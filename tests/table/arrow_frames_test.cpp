@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrow_files.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/table/frames.h"
 #include "temporary_folder.h"
 

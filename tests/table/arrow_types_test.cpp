@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arrow_files.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"

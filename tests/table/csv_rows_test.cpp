@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "temporary_folder.h"
 
 namespace limen::table::detail {

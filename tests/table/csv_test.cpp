@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "fields.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"
@@ -131,8 +131,8 @@ TEST_F(ReadPredictions, RoundsEveryDecimalCorrectly) {
     const auto format = trial % 4 == 0 ? std::chars_format::scientific : std::chars_format::fixed;
     const auto end = std::to_chars(text.begin(), text.end() - 1, value, format, precision).ptr;
     *end = '\0';
-    const detail::NumberField field = detail::parse_number(std::string_view(text.data(), end));
-    ASSERT_EQ(field.status, detail::FieldStatus::kOk) << text.data();
+    const NumberField field = parse_number(std::string_view(text.data(), end));
+    ASSERT_EQ(field.status, FieldStatus::kOk) << text.data();
     ASSERT_EQ(field.value, std::strtod(text.data(), nullptr)) << text.data();
   }
 }

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"

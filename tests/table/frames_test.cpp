@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "temporary_folder.h"
 
 namespace limen::table {

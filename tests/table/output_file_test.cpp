@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <string>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "temporary_folder.h"
 
 namespace limen::table {

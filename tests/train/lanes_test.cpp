@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "limen/beta.h"
+#include "limen/uncertainty/beta.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train {
 namespace {

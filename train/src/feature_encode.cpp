@@ -12,8 +12,8 @@
 #include "detail/arena.h"
 #include "detail/text.h"
 #include "detail/transform_data.h"
-#include "limen/error.h"
-#include "limen/nearest_name.h"
+#include "limen/base/error.h"
+#include "limen/base/nearest_name.h"
 #include "limen/train/features.h"
 
 namespace limen::train {

@@ -13,7 +13,7 @@
 #include "detail/column_fitter.h"
 #include "detail/hash.h"
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/train/features.h"
 
 namespace limen::train {

@@ -8,7 +8,7 @@
 #include "detail/json_fields.h"
 #include "detail/text.h"
 #include "detail/transform_data.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/train/features.h"
 
 namespace limen::train {

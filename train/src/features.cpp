@@ -8,7 +8,7 @@
 
 #include "detail/text.h"
 #include "detail/transform_data.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train {
 namespace {

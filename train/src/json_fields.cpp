@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train::detail {
 namespace {

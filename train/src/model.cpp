@@ -14,9 +14,9 @@
 #include <sstream>
 
 #include "detail/hash.h"
-#include "limen/ensemble.h"
-#include "limen/error.h"
-#include "limen/version.h"
+#include "limen/base/error.h"
+#include "limen/base/version.h"
+#include "limen/uncertainty/ensemble.h"
 #include "model_json.h"
 #include "network.h"
 #include "predicting.h"
@@ -235,7 +235,7 @@ void write_whole(const std::string& path, std::string_view bytes) {
   const std::string temporary = path + ".part" + std::to_string(::getpid());
   const auto fail = [&](int error) {
     ::unlink(temporary.c_str());
-    throw IoError(path + ": cannot be written: " + std::strerror(error));
+    throw IoError(IoError::Access::kWrite, path, std::string("cannot be written: ") + std::strerror(error));
   };
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) fail(errno);
@@ -253,10 +253,10 @@ void write_whole(const std::string& path, std::string_view bytes) {
 
 std::string read_whole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError(path + ": cannot be read: " + std::strerror(errno));
+  if (!file) throw IoError(IoError::Access::kRead, path, std::string("cannot be read: ") + std::strerror(errno));
   std::ostringstream text;
   text << file.rdbuf();
-  if (file.bad()) throw IoError(path + ": cannot be read");
+  if (file.bad()) throw IoError(IoError::Access::kRead, path, "cannot be read");
   return std::move(text).str();
 }
 

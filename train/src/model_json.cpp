@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "network_module.h"
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "torch_network.h"
 
 namespace limen::train {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "torch_network.h"
 
 namespace limen::train {

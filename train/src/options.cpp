@@ -6,7 +6,7 @@
 #include <span>
 
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "limen/train/trainer.h"
 
 namespace limen::train {

@@ -2,7 +2,7 @@
 #include "limen/train/schema.h"
 
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "detail/hash.h"
 #include "detail/text.h"
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train {
 namespace {

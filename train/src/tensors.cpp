@@ -6,7 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 
 namespace limen::train::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "limen/nearest_name.h"
+#include "limen/base/nearest_name.h"
 
 namespace limen::train::detail {
 

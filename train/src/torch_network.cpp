@@ -12,7 +12,7 @@
 #include <limits>
 #include <mutex>
 
-#include "limen/error.h"
+#include "limen/base/error.h"
 #include "validate.h"
 
 namespace limen::train {

@@ -12,8 +12,8 @@
 
 #include "detail/hash.h"
 #include "detail/text.h"
-#include "limen/error.h"
-#include "limen/metrics.h"
+#include "limen/base/error.h"
+#include "limen/judge/metrics.h"
 #include "model_json.h"
 #include "network.h"
 #include "predicting.h"

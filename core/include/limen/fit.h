@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "limen/binning.h"
-#include "limen/boundary.h"
-#include "limen/metrics.h"
-#include "limen/samples.h"
-#include "limen/selective.h"
-#include "limen/solve.h"
+#include "limen/count/binning.h"
+#include "limen/count/samples.h"
+#include "limen/judge/metrics.h"
+#include "limen/solve/boundary.h"
+#include "limen/solve/selective.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 

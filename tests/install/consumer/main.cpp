@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 
-#include "limen/solve.h"
+#include "limen/solve/solve.h"
 
 int main() {
   const limen::Grid grid = limen::make_grid({{9}}, {{10}});

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "detail/text_index.h"
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 
 namespace limen::train::detail {
 

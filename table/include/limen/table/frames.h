@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 #include "limen/table/predictions.h"
 
 namespace limen::table {

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "limen/samples.h"
-#include "limen/uninitialized_vector.h"
+#include "limen/base/uninitialized_vector.h"
+#include "limen/count/samples.h"
 
 namespace limen::table {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 
 namespace limen::train {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limen/frame.h"
+#include "limen/base/frame.h"
 #include "limen/train/dates.h"
 #include "limen/train/feature_rows.h"
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace limen {
+
+/// What kind of trouble it is, for whoever knows the user's flags and can add what to do about it.
+enum class Cause {
+  kOther,
+  kNoSuchColumn,      ///< a wanted column is not in the table
+  kSeparator,         ///< the table has one column only, and it looks as if another separator was meant
+  kMissingValue,      ///< a value is missing or not finite
+  kBadLabel,          ///< a label is of neither class
+  kPositiveNotFound,  ///< the value that was said to be positive does not occur
+  kUnknownFormat,     ///< a name whose extension says no format
+  kNoRows,            ///< a table without any row, where one is needed
+  kFileChanged,       ///< a file is not what it was when it was first read
+  kOneClass,          ///< all rows are of one class
+};
+
+/// Where something is wrong. What does not apply is empty.
+struct Where {
+  std::string source = {};  ///< a function, or the name of a file
+  std::string place = {};   ///< in the file: "line 3", "row 17"
+  std::string column = {};  ///< as the file names it
+};
+
+namespace detail {
+/// "source: place: column "name": problem", without what is empty.
+[[nodiscard]] std::string error_message(const Where& where, const std::string& problem);
+}  // namespace detail
+
+/// Bad input. The message says where, what is wrong, its value and what was needed; the parts can be had one by one,
+/// so that nobody needs to take a message to pieces.
+class InvalidInput : public std::invalid_argument {
+ public:
+  explicit InvalidInput(const std::string& problem) : InvalidInput(Where{}, problem) {}
+  InvalidInput(std::string source, const std::string& problem, Cause cause = Cause::kOther)
+      : InvalidInput(Where{std::move(source)}, problem, cause) {}
+  InvalidInput(Where where, const std::string& problem, Cause cause = Cause::kOther)
+      : std::invalid_argument(detail::error_message(where, problem)),
+        where_(std::move(where)),
+        problem_(problem),
+        cause_(cause) {}
+
+  [[nodiscard]] const Where& where() const { return where_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] Cause cause() const { return cause_; }
+
+ private:
+  Where where_;
+  std::string problem_;
+  Cause cause_;
+};
+
+/// File trouble: a path that cannot be read, or cannot be written.
+class IoError : public std::runtime_error {
+ public:
+  enum class Access { kRead, kWrite };
+
+  IoError(Access access, std::string path, const std::string& problem)
+      : std::runtime_error(detail::error_message(Where{path}, problem)), access_(access), path_(std::move(path)) {}
+
+  [[nodiscard]] Access access() const { return access_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  Access access_;
+  std::string path_;
+};
+
+}  // namespace limen

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "limen/count/samples.h"
+#include "limen/solve/boundary.h"
+
+namespace limen {
+
+struct Interval {
+  double low = 0;
+  double high = 1;
+};
+
+/// Exact (Clopper-Pearson) two-sided interval for a proportion. With weights `successes` and `trials` may be fractions
+/// (effective counts); trials == 0 gives [0, 1]. Throws InvalidInput unless 0 <= successes <= trials and
+/// 0 < confidence < 1.
+[[nodiscard]] Interval proportion_interval(double successes, double trials, double confidence = 0.95);
+
+/// A rule's decisions counted against labels. Sums of weights where rows have weights, else whole numbers.
+struct Confusion {
+  double rows = 0;
+  double positives = 0;
+  double flagged = 0;
+  double true_positives = 0;
+  /// Kish's effective number divided by the plain sum, 1 without weights: scales the trials of intervals.
+  double effective_fraction = 1;
+
+  [[nodiscard]] double precision() const { return flagged > 0 ? true_positives / flagged : 0; }
+  [[nodiscard]] double recall() const { return positives > 0 ? true_positives / positives : 0; }
+  [[nodiscard]] Interval precision_interval(double confidence = 0.95) const;
+  [[nodiscard]] Interval recall_interval(double confidence = 0.95) const;
+};
+
+struct Evaluation {
+  Confusion total;
+  std::vector<Confusion> levels;  ///< one per level of the rule
+};
+
+/// Applies the rule to labelled rows and counts. On the rows a boundary was fitted on this gives exactly the figures in
+/// its file. O(n), parallel, the same for any thread count. Throws InvalidInput.
+[[nodiscard]] Evaluation evaluate(const Rule& rule, const Samples& samples);
+
+/// The area under the precision-recall curve as a sum over its steps: the mean over positives of the precision at their
+/// score, equal scores being one step (as scikit-learn's average_precision_score). O(n log n). Throws InvalidInput when
+/// lengths differ, a score is NaN, or there is no positive.
+[[nodiscard]] double average_precision(std::span<const double> score, std::span<const std::uint8_t> label);
+
+/// The chance that a positive has a higher score than a negative, ties counting half. O(n log n). Throws InvalidInput,
+/// also when there is only one class.
+[[nodiscard]] double roc_auc(std::span<const double> score, std::span<const std::uint8_t> label);
+
+}  // namespace limen

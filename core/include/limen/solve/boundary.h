@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limen/count/binning.h"
+#include "limen/count/samples.h"
+#include "limen/solve/objective.h"
+#include "limen/solve/solve.h"
+
+namespace limen {
+
+/// The decision rule. Level of a row = number of edges <= its uncertainty; positive iff the level's threshold is set
+/// and score >= threshold. Compared in double precision, so that every face of the product decides alike, bit for bit.
+struct Rule {
+  std::vector<double> uncertainty_edges;                ///< K - 1, increasing
+  std::vector<std::optional<double>> score_thresholds;  ///< K; unset: no row of this level is positive
+
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+/// Throws InvalidInput when the sizes do not fit, edges do not increase or a number is not finite.
+void validate(const Rule& rule);
+
+/// The rule that flags the `taken` highest bins of every level of the grid.
+[[nodiscard]] Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken);
+
+/// Writes 1 (positive) or 0 per row into `decision` and, unless it is empty, the level into `level`.
+/// Branch-free, parallel. Throws InvalidInput on unequal lengths or a value that is not finite (with its row).
+void decide(const Rule& rule, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> decision,
+            std::span<std::int32_t> level = {});
+[[nodiscard]] std::vector<std::uint8_t> decide(const Rule& rule, RealSpan score, RealSpan uncertainty);
+
+/// What a fit saw and reached on its hold-out. With weights, all but `rows` are sums of weights.
+struct HoldoutSummary {
+  std::int64_t rows = 0;
+  bool weighted = false;
+  double weight = 0;  ///< sum of weights; equal to rows without
+  double positives = 0;
+  double flagged = 0;
+  double true_positives = 0;
+  double objective_value = 0;
+  double objective_bound = 0;  ///< proven: no boundary on the same grid does better
+  bool optimal = false;
+
+  [[nodiscard]] double precision() const { return flagged > 0 ? true_positives / flagged : 0; }
+  [[nodiscard]] double recall() const { return positives > 0 ? true_positives / positives : 0; }
+  friend bool operator==(const HoldoutSummary&, const HoldoutSummary&) = default;
+};
+
+/// A fitted boundary: the rule, where it came from and what it reached. One small JSON file (docs/boundary.md).
+struct Boundary {
+  Rule rule;
+  Objective objective;
+  Method method = Method::kExact;
+  Binning binning = Binning::kEquiWeight;
+  std::optional<std::int64_t> bins;  ///< unset: every distinct score
+  HoldoutSummary holdout;
+  std::string score_column = "score";
+  std::string uncertainty_column = "uncertainty";
+
+  friend bool operator==(const Boundary&, const Boundary&) = default;
+};
+
+/// The boundary as JSON text, version 1. Numbers read back exactly.
+[[nodiscard]] std::string to_json(const Boundary& boundary);
+
+/// Reads what to_json writes; unknown members are ignored, known ones are checked. Throws InvalidInput that says what
+/// is wrong: not JSON, another format, a newer version, edges that do not increase, sizes that do not fit.
+[[nodiscard]] Boundary boundary_from_json(std::string_view text);
+
+}  // namespace limen

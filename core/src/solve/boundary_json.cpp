@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "limen/base/error.h"
+#include "limen/base/version.h"
+#include "limen/solve/boundary.h"
+
+namespace limen {
+namespace {
+
+using Json = nlohmann::ordered_json;  // for writing: members in the order of the documentation
+using ReadJson = nlohmann::json;      // for reading: growing an ordered object copies its members, however deep
+
+constexpr int kVersion = 1;
+
+[[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary: " + what); }
+
+constexpr int kMaxDepth = 100;
+
+/// How deep lists and objects are nested, whatever else is wrong with the text: deep ones would exhaust the stack.
+int nesting_depth(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') quoted = !quoted;
+    if (quoted) {
+      if (c == '\\') ++at;
+      continue;
+    }
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
+const ReadJson& member(const ReadJson& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end()) refuse("\"" + where + key + "\" is missing; the file is damaged");
+  return *found;
+}
+
+const ReadJson& object_member(const ReadJson& object, const char* key) {
+  const ReadJson& value = member(object, key, "");
+  if (!value.is_object()) refuse(std::string("\"") + key + "\" is not an object");
+  return value;
+}
+
+double number(const ReadJson& value, const std::string& name) {
+  if (!value.is_number()) refuse("\"" + name + "\" is not a number");
+  const auto result = value.get<double>();
+  if (!std::isfinite(result)) refuse("\"" + name + "\" is not finite");
+  return result;
+}
+
+double number_at(const ReadJson& object, const char* key, const std::string& where) {
+  return number(member(object, key, where), where + key);
+}
+
+std::int64_t integer_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
+  const bool too_large =
+      value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+  if (!value.is_number_integer()) refuse("\"" + where + key + "\" is not a whole number");
+  if (too_large) refuse("\"" + where + key + "\" is " + value.dump() + ", which is too large");
+  return value.get<std::int64_t>();
+}
+
+std::string text_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
+  if (!value.is_string()) refuse("\"" + where + key + "\" is not a text");
+  return value.get<std::string>();
+}
+
+bool flag_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
+  if (!value.is_boolean()) refuse("\"" + where + key + "\" is neither true nor false");
+  return value.get<bool>();
+}
+
+const ReadJson& array_at(const ReadJson& object, const char* key, const std::string& where) {
+  const ReadJson& value = member(object, key, where);
+  if (!value.is_array()) refuse("\"" + where + key + "\" is not a list");
+  return value;
+}
+
+/// Counts are whole numbers without weights; writing them so keeps the file readable.
+Json count(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+struct GoalNames {
+  Goal goal;
+  const char* maximize;
+  const char* constraint;
+};
+constexpr GoalNames kBoundedGoals[] = {{Goal::kPrecision, "recall", "precision"},
+                                       {Goal::kRecall, "precision", "recall"},
+                                       {Goal::kFalsePositiveRate, "recall", "false-positive-rate"},
+                                       {Goal::kFlagRate, "recall", "flag-rate"}};
+
+/// A number, and beside it the fraction where it is no decimal, such as 2/3.
+void put_rational(Json& object, const std::string& key, const Rational& value) {
+  object[key] = value.to_double();
+  const bool decimal = [&] {
+    try {
+      return decimal_rational(value.to_double()) == value;
+    } catch (const InvalidInput&) {
+      return false;
+    }
+  }();
+  if (!decimal) object[key + "_fraction"] = to_string(value);
+}
+
+Json objective_json(const Objective& objective) {
+  for (const GoalNames& names : kBoundedGoals) {
+    if (names.goal == objective.goal) {
+      Json json = {{"maximize", names.maximize}, {"constraint", names.constraint}};
+      put_rational(json, "bound", objective.bound);
+      return json;
+    }
+  }
+  Json json;
+  if (objective.goal == Goal::kCost) {
+    json["minimize"] = "cost";
+    put_rational(json, "false_positive", objective.false_positive_cost);
+    put_rational(json, "false_negative", objective.false_negative_cost);
+  } else {
+    json["maximize"] = "f-beta";
+    put_rational(json, "beta", objective.beta);
+  }
+  return json;
+}
+
+/// "2/3", both parts whole and positive.
+Rational parse_fraction(const std::string& text, const std::string& name) {
+  Rational value;
+  const char* end = text.data() + text.size();
+  const auto num = std::from_chars(text.data(), end, value.num);
+  const bool has_slash = num.ec == std::errc() && num.ptr != end && *num.ptr == '/';
+  const auto den = has_slash ? std::from_chars(num.ptr + 1, end, value.den) : num;
+  constexpr std::int64_t kLimit = 1'000'000'000'000'000'000;
+  if (!has_slash || den.ec != std::errc() || den.ptr != end || value.num < 0 || value.den < 1 || value.num > kLimit ||
+      value.den > kLimit) {
+    refuse("\"" + name + "\" is not a fraction such as 2/3");
+  }
+  return value;
+}
+
+Rational rational_at(const ReadJson& object, const char* key) {
+  const double value = number_at(object, key, "objective.");
+  if (value < 0) refuse(std::string("\"objective.") + key + "\" is negative");
+  const std::string fraction = std::string(key) + "_fraction";
+  if (object.contains(fraction)) {
+    return parse_fraction(text_at(object, fraction.c_str(), "objective."), "objective." + fraction);
+  }
+  return decimal_rational(value);
+}
+
+Objective parse_objective(const ReadJson& json) {
+  if (json.contains("minimize")) {
+    if (text_at(json, "minimize", "objective.") != "cost") refuse("\"objective.minimize\" is not \"cost\"");
+    return min_cost(rational_at(json, "false_positive"), rational_at(json, "false_negative"));
+  }
+  const std::string maximize = text_at(json, "maximize", "objective.");
+  if (maximize == "f-beta") return max_f_beta(rational_at(json, "beta"));
+  const std::string constraint = text_at(json, "constraint", "objective.");
+  for (const GoalNames& names : kBoundedGoals) {
+    if (maximize == names.maximize && constraint == names.constraint) {
+      Objective objective;
+      objective.goal = names.goal;
+      objective.bound = rational_at(json, "bound");
+      return objective;
+    }
+  }
+  refuse("\"objective\" maximizes \"" + maximize + "\" under \"" + constraint + "\", which is not known");
+}
+
+}  // namespace
+
+std::string to_json(const Boundary& boundary) {
+  Json thresholds = Json::array();
+  for (const auto& threshold : boundary.rule.score_thresholds) {
+    thresholds.push_back(threshold ? Json(*threshold) : Json(nullptr));
+  }
+  const HoldoutSummary& holdout = boundary.holdout;
+  Json json = {{"format", "limen-boundary"},
+               {"version", kVersion},
+               {"rule", {{"uncertainty_edges", boundary.rule.uncertainty_edges}, {"score_thresholds", thresholds}}},
+               {"objective", objective_json(boundary.objective)},
+               {"method", to_string(boundary.method)},
+               {"binning",
+                {{"kind", to_string(boundary.binning)},
+                 {"levels", boundary.rule.score_thresholds.size()},
+                 {"bins", boundary.bins ? Json(*boundary.bins) : Json("all")}}}};
+  Json summary = {{"rows", holdout.rows}};
+  if (holdout.weighted) summary["weight"] = count(holdout.weight);
+  summary["positives"] = count(holdout.positives);
+  summary["flagged"] = count(holdout.flagged);
+  summary["true_positives"] = count(holdout.true_positives);
+  summary["precision"] = holdout.precision();
+  summary["recall"] = holdout.recall();
+  const Goal goal = boundary.objective.goal;
+  const bool maximizes_recall = goal == Goal::kPrecision || goal == Goal::kFalsePositiveRate || goal == Goal::kFlagRate;
+  summary["true_positives_bound"] = maximizes_recall ? count(holdout.objective_bound) : Json(nullptr);
+  summary["objective_value"] = count(holdout.objective_value);
+  summary["objective_bound"] = count(holdout.objective_bound);
+  summary["optimal"] = holdout.optimal;
+  json["holdout"] = std::move(summary);
+  json["guarantee"] = nullptr;
+  json["columns"] = {{"score", boundary.score_column}, {"uncertainty", boundary.uncertainty_column}};
+  json["limen"] = kLimenVersion;
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Boundary boundary_from_json(std::string_view text) {
+  if (nesting_depth(text) > kMaxDepth) refuse("is nested too deeply: it is damaged, or no boundary file");
+  const ReadJson json = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) refuse("is not a JSON file, or a damaged one");
+  if (!json.is_object() || !json.contains("format") || json["format"] != "limen-boundary") {
+    refuse("is not a boundary file: \"format\" must be \"limen-boundary\"");
+  }
+  const std::int64_t version = integer_at(json, "version", "");
+  if (version > kVersion) {
+    refuse("has version " + std::to_string(version) + ", this program reads up to " + std::to_string(kVersion) +
+           "; update limen");
+  }
+  if (version < 1) refuse("has version " + std::to_string(version) + ", the first is 1");
+
+  Boundary boundary;
+  const ReadJson& rule = object_member(json, "rule");
+  for (const ReadJson& edge : array_at(rule, "uncertainty_edges", "rule.")) {
+    boundary.rule.uncertainty_edges.push_back(number(edge, "rule.uncertainty_edges"));
+  }
+  for (const ReadJson& threshold : array_at(rule, "score_thresholds", "rule.")) {
+    boundary.rule.score_thresholds.push_back(
+        threshold.is_null() ? std::nullopt : std::optional(number(threshold, "rule.score_thresholds")));
+  }
+  validate(boundary.rule);
+  boundary.objective = parse_objective(object_member(json, "objective"));
+  validate(boundary.objective);
+  boundary.method = parse_method(text_at(json, "method", ""));
+  const ReadJson& binning = object_member(json, "binning");
+  boundary.binning = parse_binning(text_at(binning, "kind", "binning."));
+  if (const ReadJson& bins = member(binning, "bins", "binning."); bins != "all") {
+    boundary.bins = integer_at(binning, "bins", "binning.");
+    if (*boundary.bins < 1) refuse("\"binning.bins\" is below 1");
+  }
+  if (integer_at(binning, "levels", "binning.") != static_cast<std::int64_t>(boundary.rule.score_thresholds.size())) {
+    refuse("\"binning.levels\" is not the number of score thresholds");
+  }
+  const ReadJson& summary = object_member(json, "holdout");
+  HoldoutSummary& holdout = boundary.holdout;
+  holdout.rows = integer_at(summary, "rows", "holdout.");
+  holdout.weighted = summary.contains("weight");
+  holdout.weight = holdout.weighted ? number_at(summary, "weight", "holdout.") : static_cast<double>(holdout.rows);
+  holdout.positives = number_at(summary, "positives", "holdout.");
+  holdout.flagged = number_at(summary, "flagged", "holdout.");
+  holdout.true_positives = number_at(summary, "true_positives", "holdout.");
+  holdout.objective_value = number_at(summary, "objective_value", "holdout.");
+  holdout.objective_bound = number_at(summary, "objective_bound", "holdout.");
+  holdout.optimal = flag_at(summary, "optimal", "holdout.");
+  (void)number_at(summary, "precision", "holdout.");  // follow from the counts
+  (void)number_at(summary, "recall", "holdout.");
+  if (!member(summary, "true_positives_bound", "holdout.").is_null()) {
+    (void)number_at(summary, "true_positives_bound", "holdout.");
+  }
+  if (holdout.rows < 0) refuse("\"holdout.rows\" is negative");
+  const ReadJson& columns = object_member(json, "columns");
+  boundary.score_column = text_at(columns, "score", "columns.");
+  boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
+  const ReadJson& guarantee = member(json, "guarantee", "");
+  if (!guarantee.is_null() && !guarantee.is_object()) refuse("\"guarantee\" is neither null nor an object");
+  (void)text_at(json, "limen", "");
+  return boundary;
+}
+
+}  // namespace limen

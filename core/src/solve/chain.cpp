@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "limen/solve/chain.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "limen/solve/isotonic.h"
+
+namespace limen {
+namespace {
+
+/// Bins of one level that join the flagged region together, with the key that orders such pieces.
+template <typename Key>
+struct Piece {
+  std::int32_t level;
+  std::int32_t taken;
+  Counts counts;
+  Key key;
+};
+
+/// Orders pieces by `before` on their keys, equal keys by level; pieces of one level keep their order.
+template <typename Key, typename Before>
+Chain assemble(std::vector<Piece<Key>> pieces, Before before) {
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece<Key>& a, const Piece<Key>& b) {
+    if (before(a.key, b.key)) return true;
+    if (before(b.key, a.key)) return false;
+    return a.level < b.level;
+  });
+  Chain chain;
+  chain.reserve(pieces.size());
+  Counts flagged;
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    flagged += pieces[piece].counts;
+    const bool last = piece + 1 == pieces.size() || before(pieces[piece].key, pieces[piece + 1].key);
+    chain.push_back({pieces[piece].level, pieces[piece].taken, last, flagged});
+  }
+  return chain;
+}
+
+template <typename ThresholdKey>
+Chain chain_by_threshold(const Grid& grid, ThresholdKey key_of) {
+  std::vector<Piece<double>> pieces;
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    std::int32_t taken = 0;
+    for (const Bin& bin : grid.levels[level]) {
+      pieces.push_back({static_cast<std::int32_t>(level), ++taken, bin.counts, key_of(level, bin.threshold)});
+    }
+  }
+  return assemble(std::move(pieces), [](double a, double b) { return a > b; });
+}
+
+}  // namespace
+
+Chain score_chain(const Grid& grid) {
+  return chain_by_threshold(grid, [](std::size_t, double threshold) { return threshold; });
+}
+
+Chain recalibrated_chain(const Grid& grid) {
+  const double top_level = std::max(1.0, static_cast<double>(grid.num_levels()) - 1);
+  return chain_by_threshold(grid, [&](std::size_t level, double threshold) {
+    return threshold +
+           (grid.scaled_uncertainty.empty() ? static_cast<double>(level) / top_level : grid.scaled_uncertainty[level]);
+  });
+}
+
+Chain hull_chain(const Grid& grid) {
+  std::vector<Piece<Counts>> pieces;
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    for (const Block& block : concave_blocks(grid.levels[level])) {
+      pieces.push_back(
+          {static_cast<std::int32_t>(level), static_cast<std::int32_t>(block.end), block.counts, block.counts});
+    }
+  }
+  return assemble(std::move(pieces), higher_rate);
+}
+
+Chain greedy_chain(const Grid& grid) {
+  std::vector<Piece<Counts>> pieces;
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    // With bound s the level takes its longest prefix of precision >= s that ends in a bin with positives. Such a
+    // prefix is taken for some s iff every longer one has lower precision: the strict maxima seen from the far end.
+    const auto& bins = grid.levels[level];
+    std::vector<Piece<Counts>> stops;
+    Counts prefix = total_counts(bins);
+    for (std::size_t bin = bins.size(); bin-- > 0;) {
+      if (bins[bin].counts.positives > 0 && (stops.empty() || higher_rate(prefix, stops.back().key))) {
+        stops.push_back({static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin + 1), {}, prefix});
+      }
+      prefix -= bins[bin].counts;
+    }
+    std::reverse(stops.begin(), stops.end());
+    Counts before;
+    for (auto& stop : stops) {
+      stop.counts = stop.key - before;
+      before = stop.key;
+      pieces.push_back(stop);
+    }
+  }
+  return assemble(std::move(pieces), higher_rate);
+}
+
+Chain chain_of(Method method, const Grid& grid) {
+  switch (method) {
+    case Method::kSt:
+      return score_chain(grid);
+    case Method::kHr:
+      return recalibrated_chain(grid);
+    case Method::kGmt:
+      return greedy_chain(grid);
+    default:
+      return hull_chain(grid);
+  }
+}
+
+Chain recount(Chain chain, const Grid& counted) {
+  std::vector<std::size_t> taken(counted.num_levels(), 0);
+  Counts flagged;
+  for (ChainStep& step : chain) {
+    const auto level = static_cast<std::size_t>(step.level);
+    for (; taken[level] < static_cast<std::size_t>(step.taken); ++taken[level]) {
+      flagged += counted.levels[level][taken[level]].counts;
+    }
+    step.flagged = flagged;
+  }
+  return chain;
+}
+
+std::optional<std::size_t> best_prefix(const Chain& chain, const Objective& objective, const Totals& totals) {
+  std::optional<std::size_t> best;
+  Counts best_counts;
+  const auto consider = [&](std::size_t steps, const Counts& flagged) {
+    if (!is_feasible(objective, totals, flagged)) return;
+    if (best && !is_better(objective, totals, flagged, best_counts)) return;
+    best = steps;
+    best_counts = flagged;
+  };
+  consider(0, {});
+  for (std::size_t step = 0; step < chain.size(); ++step) {
+    if (chain[step].group_end) consider(step + 1, chain[step].flagged);
+  }
+  return best;
+}
+
+std::vector<std::int32_t> taken_after(const Chain& chain, std::size_t steps, std::size_t num_levels) {
+  std::vector<std::int32_t> taken(num_levels, 0);
+  for (std::size_t step = 0; step < steps; ++step)
+    taken[static_cast<std::size_t>(chain[step].level)] = chain[step].taken;
+  return taken;
+}
+
+}  // namespace limen
