@@ -32,6 +32,7 @@ struct Counts {
 struct Bin {
   double threshold = 0;  ///< the smallest score in the bin
   Counts counts;
+  double highest = threshold;  ///< the largest score in the bin
 };
 
 /// The hold-out counted into uncertainty levels and, inside each level, score bins.
