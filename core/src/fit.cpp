@@ -8,7 +8,7 @@
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
 #include "limen/judge/metrics.h"
-#include "limen/solve/selective.h"
+#include "limen/solve/near_optimum.h"
 
 namespace limen {
 namespace {
@@ -96,11 +96,7 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
   const int levels = options.method == Method::kSt ? 1 : options.levels;
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
   const auto bins = bins_of(options).count;
-  // Heuristic recalibration needs the mean uncertainty of every level, which only count_distinct works out.
-  if (bins && options.binning == Binning::kEquiWeight && options.method != Method::kHr) {
-    if (auto counted = count_quantile_bins(samples, edges, *bins)) return *std::move(counted);
-  }
-  Grid grid = count_distinct(samples, edges, weight_units(samples, objective));
+  Grid grid = count_distinct(samples, edges, weight_units(samples, positive_rounding(objective)));
   if (bins) grid = merge_bins(grid, *bins, options.binning);
   return grid;
 }
@@ -136,7 +132,7 @@ bool is_exact_over_scores(const FitOptions& options) {
 std::optional<Grid> count_what_matters(const Samples& samples, const Objective& objective, const FitOptions& options) {
   if (!is_exact_over_scores(options)) return std::nullopt;
   const int levels = options.method == Method::kSt ? 1 : options.levels;
-  return count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
+  return count_near_optimum(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
 }
 
 /// selected: as count_what_matters gives.
@@ -184,17 +180,17 @@ void check_rows(const Samples& samples) {
   validate(samples);
 }
 
-BatchOverview look_through_all(const SampleBatches& batches, const FitOptions& options) {
+BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& options) {
   if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
     throw InvalidInput(
         "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
   }
-  BatchOverview overview = look_through(batches, options.method == Method::kSt ? 1 : options.levels);
-  if (overview.rows == 0) throw InvalidInput("fit_boundary: there are no rows");
+  BatchOverview overview = summarize_batches(batches, options.method == Method::kSt ? 1 : options.levels);
+  if (overview.rows() == 0) throw InvalidInput("fit_boundary: there are no rows");
   return overview;
 }
 
-/// What count_selected does not count cannot be fitted from batches.
+/// What count_near_optimum does not count cannot be fitted from batches.
 template <typename Counted>
 Counted need_counted(std::optional<Counted> counted) {
   if (!counted) throw InvalidInput("fit_boundary: rows in batches cannot have this objective, or so many levels");
@@ -214,10 +210,10 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
   return in_arena(objective, options, [&] {
     check_rows(samples);
     const FitOptions single = single_options(options);
-    std::optional<SelectedGrids> both;
+    std::optional<NearOptimumGrids> both;
     if (is_exact_over_scores(options) && options.method == Method::kExact) {
       const std::vector<double> edges = uncertainty_edges(samples.uncertainty, options.levels, options.binning);
-      both = count_selected_and_single(samples, edges, objective);
+      both = count_near_optimum_and_single(samples, edges, objective);
     }
     if (both) {
       FitResult fit = solve_holdout(samples, objective, options, both->boundary);
@@ -248,18 +244,18 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
 
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    const BatchOverview overview = look_through_all(batches, options);
-    const Grid grid = need_counted(count_selected(batches, overview, objective));
-    return solve_batches(overview.rows, grid, objective, options);
+    const BatchOverview overview = summarize_all(batches, options);
+    const Grid grid = need_counted(count_near_optimum(batches, overview, objective));
+    return solve_batches(overview.rows(), grid, objective, options);
   });
 }
 
 FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    const BatchOverview overview = look_through_all(batches, options);
-    const SelectedGrids grids = need_counted(count_selected_and_single(batches, overview, objective));
-    return FitBesideSingle{solve_batches(overview.rows, grids.boundary, objective, options),
-                           solve_batches(overview.rows, grids.single, objective, single_options(options))};
+    const BatchOverview overview = summarize_all(batches, options);
+    const NearOptimumGrids grids = need_counted(count_near_optimum_and_single(batches, overview, objective));
+    return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
+                           solve_batches(overview.rows(), grids.single, objective, single_options(options))};
   });
 }
 

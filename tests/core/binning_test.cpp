@@ -9,6 +9,7 @@
 #include <random>
 
 #include "limen/base/error.h"
+#include "limen/solve/objective.h"
 #include "reference/binning_reference.h"
 #include "reference/wide_fraction.h"
 #include "support/random_samples.h"
@@ -229,7 +230,7 @@ TEST(CountDistinct, EqualsAMapOnEveryShape) {
       const auto edges = uncertainty_edges(samples.uncertainty, 1 + static_cast<int>(random() % 6),
                                            random() % 2 == 0 ? Binning::kEquiWeight : Binning::kEquiSpan);
       const Objective objective = random() % 2 == 0 ? max_recall_at_precision({1, 2}) : max_recall_at_flag_rate({1, 2});
-      const WeightUnits units = weight_units(samples, objective);
+      const WeightUnits units = weight_units(samples, positive_rounding(objective));
       const Grid grid = count_distinct(samples, edges, units);
       const auto expected = test::distinct_by_map(samples, edges, units);
       validate(grid);
@@ -298,7 +299,7 @@ TEST(CountDistinct, ScalesUncertaintiesWhoseSumOrRangeOverflows) {
 // ---- WeightUnits
 
 TEST(WeightUnits, AreOneWithoutWeights) {
-  const WeightUnits units = weight_units(Samples{}, max_recall_at_flag_rate({1, 2}));
+  const WeightUnits units = weight_units(Samples{}, positive_rounding(max_recall_at_flag_rate({1, 2})));
   EXPECT_EQ(units.unit, 1);
   EXPECT_EQ(units.of_positive(1), 1);
   EXPECT_EQ(units.of_negative(1), 1);
@@ -328,7 +329,7 @@ TEST(WeightUnits, AreAFinePowerOfTwoThatKeepsTheSumWithinTwoToThe52) {
     const double largest = *std::max_element(table.weight.begin(), table.weight.end());
     if (largest == 0) continue;
     SCOPED_TRACE("instance " + std::to_string(instance));
-    const double unit = weight_units(table.samples(), max_recall_at_precision({1, 2})).unit;
+    const double unit = weight_units(table.samples(), positive_rounding(max_recall_at_precision({1, 2}))).unit;
     int exponent = 0;
     ASSERT_EQ(std::frexp(unit, &exponent), 0.5);
     const double units_at_most = largest / unit * static_cast<double>(table.size());
@@ -341,9 +342,9 @@ TEST(WeightUnits, AreAFinePowerOfTwoThatKeepsTheSumWithinTwoToThe52) {
 TEST(WeightUnits, DoNotDependOnTheOrderOfTheRows) {
   std::mt19937_64 random(32);
   SampleTable table = make_random_samples("weighted", 1000, random);
-  const WeightUnits units = weight_units(table.samples(), max_recall_at_precision({1, 2}));
+  const WeightUnits units = weight_units(table.samples(), positive_rounding(max_recall_at_precision({1, 2})));
   std::shuffle(table.weight.begin(), table.weight.end(), random);
-  EXPECT_EQ(weight_units(table.samples(), max_recall_at_precision({1, 2})).unit, units.unit);
+  EXPECT_EQ(weight_units(table.samples(), positive_rounding(max_recall_at_precision({1, 2}))).unit, units.unit);
 }
 
 TEST(WeightUnits, AreOneWhenAllWeightsAreZero) {
@@ -351,7 +352,7 @@ TEST(WeightUnits, AreOneWhenAllWeightsAreZero) {
   table.score = table.uncertainty = {1, 2};
   table.label = {0, 1};
   table.weight = {0, 0};
-  EXPECT_EQ(weight_units(table.samples(), max_recall_at_precision({1, 2})).unit, 1);
+  EXPECT_EQ(weight_units(table.samples(), positive_rounding(max_recall_at_precision({1, 2}))).unit, 1);
 }
 
 struct WeightedCase {
@@ -445,7 +446,7 @@ TEST(WeightUnits, NeverLetABoundaryPassThatTrulyBreaksItsBound) {
                      std::to_string(static_cast<int>(goal)));
         Objective objective;
         objective.goal = goal;
-        const WeightUnits units = weight_units(samples, objective);
+        const WeightUnits units = weight_units(samples, positive_rounding(objective));
         const Grid grid = count_distinct(samples, edges, units);
         std::vector<std::int32_t> taken;
         for (const auto& level : grid.levels) taken.push_back(static_cast<std::int32_t>(random() % (level.size() + 1)));
@@ -491,7 +492,7 @@ TEST(WeightUnits, CountANegativeFarBelowTheUnit) {
   table.label = {1, 0};
   table.weight = {1e300, 1e-300};
   const Objective objective = max_recall_at_precision({1, 1});
-  const Grid grid = count_distinct(table.samples(), {}, weight_units(table.samples(), objective));
+  const Grid grid = count_distinct(table.samples(), {}, weight_units(table.samples(), positive_rounding(objective)));
   EXPECT_FALSE(is_feasible(objective, totals_of(grid), total_counts(grid)));
 }
 
@@ -569,7 +570,7 @@ TEST(MergeBins, EqualsTheNearestCutsOnEveryShape) {
       const SampleTable table = make_random_samples(shape, 1 + random() % 300, random);
       const Samples samples = table.samples();
       const Grid distinct = count_distinct(samples, uncertainty_edges(samples.uncertainty, 3),
-                                           weight_units(samples, max_recall_at_precision({1, 2})));
+                                           weight_units(samples, positive_rounding(max_recall_at_precision({1, 2}))));
       for (const std::int64_t bins : {1, 2, 7, 50, 5000}) {
         SCOPED_TRACE(shape + " instance " + std::to_string(instance) + " bins " + std::to_string(bins));
         const Grid merged = merge_bins(distinct, bins);
@@ -656,7 +657,8 @@ TEST(MergeBins, LeavesOutIntervalsWhoseRowsAllHaveWeightZero) {
     table.label = {0, 1, 1};
     table.weight = {1, 0, 1};
     const Grid merged =
-        merge_bins(count_distinct(table.samples(), {}, weight_units(table.samples(), max_recall_at_precision({1, 2}))),
+        merge_bins(count_distinct(table.samples(), {},
+                                  weight_units(table.samples(), positive_rounding(max_recall_at_precision({1, 2})))),
                    4, binning);
     for (const Bin& bin : merged.levels[0]) EXPECT_GT(bin.counts.rows, 0) << to_string(binning);
   }
@@ -700,7 +702,7 @@ TEST(CountInto, GivesBackTheGridThatTheRowsMade) {
     for (int instance = 0; instance < 10; ++instance) {
       const SampleTable table = make_random_samples(shape, 1 + random() % 300, random);
       const Samples samples = table.samples();
-      const WeightUnits units = weight_units(samples, max_recall_at_flag_rate({1, 2}));
+      const WeightUnits units = weight_units(samples, positive_rounding(max_recall_at_flag_rate({1, 2})));
       const Grid distinct = count_distinct(samples, uncertainty_edges(samples.uncertainty, 4), units);
       for (const Grid& grid : {distinct, merge_bins(distinct, 9), merge_bins(distinct, 9, Binning::kEquiSpan)}) {
         SCOPED_TRACE(shape + " instance " + std::to_string(instance));
@@ -731,7 +733,7 @@ TEST(CountInto, EqualsARowByRowSearchForOtherRows) {
       const Samples samples = table.samples();
       const Samples others = other.samples();
       const Grid bins = merge_bins(count_distinct(samples, uncertainty_edges(samples.uncertainty, 4)), 6);
-      const WeightUnits units = weight_units(others, max_recall_at_precision({1, 2}));
+      const WeightUnits units = weight_units(others, positive_rounding(max_recall_at_precision({1, 2})));
       Grid expected = bins;
       for (auto& level : expected.levels) {
         for (Bin& bin : level) bin.counts = {};

@@ -10,7 +10,7 @@
 #include "limen/count/samples.h"
 #include "limen/judge/metrics.h"
 #include "limen/solve/boundary.h"
-#include "limen/solve/selective.h"
+#include "limen/solve/near_optimum.h"
 #include "limen/solve/solve.h"
 
 namespace limen {

@@ -2,21 +2,23 @@
 #include "limen/count/binning.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
-#include <tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "count/order_statistics.h"
-#include "count/uncertainty_ranks.h"
+#include "count/distinct_bins.h"
+#include "count/engine.h"
+#include "count/quantiles.h"
 #include "limen/base/error.h"
 #include "limen/base/wide.h"
 
 namespace limen {
 namespace {
 
+using detail::Range;
 using detail::Wide;
 
 std::vector<double> equi_span_edges(RealSpan uncertainty, int levels) {
@@ -36,17 +38,19 @@ std::vector<double> equi_span_edges(RealSpan uncertainty, int levels) {
 
 template <typename Real>
 std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) {
-  const std::vector<std::size_t> ranks = detail::quantile_ranks(values.size(), levels);
-  const auto ranked = detail::values_at_ranks<Real>(values, ranks);
-  std::vector<double> edges;
-  for (std::size_t at = 0; at < ranked.size(); ++at) {
-    const auto edge = detail::edge_at(ranks[at], ranked[at], [&](Real value) {
-      return ranked[at].next ? ranked[at].next : detail::smallest_above<Real>(values, value);
-    });
-    if (edge && (edges.empty() || static_cast<double>(*edge) > edges.back())) {
-      edges.push_back(static_cast<double>(*edge));
-    }
+  using Key = detail::KeyOf<Real>;
+  std::vector<detail::Cut<Key>> cuts;
+  if (values.size() < detail::kFewRows) {
+    std::vector<Key> sorted = detail::sample_keys(values, values.size() + 1);
+    detail::sort_keys(std::span(sorted));
+    cuts = detail::sorted_cuts(std::span<const Key>(sorted), levels);
+  } else {
+    const std::vector<Key> sample = detail::sample_keys(values, std::size_t{1} << 16);
+    cuts = detail::quantile_cuts(detail::RowsInMemory<Real>{values}, values.size(), levels, detail::range_of(values),
+                                 std::span<const Key>(sample), values.size());
   }
+  std::vector<double> edges;
+  for (const auto& cut : cuts) edges.push_back(detail::edge_of(cut));
   return edges;
 }
 
@@ -56,58 +60,37 @@ int ceil_log2(double value) {
   return mantissa == 0.5 ? exponent - 1 : exponent;
 }
 
-/// Scores of one level and class, and their weights in units when rows have weights.
-template <typename Real>
-struct Side {
-  struct Row {
-    Real score;
-    std::int64_t units;
-  };
-  std::vector<Real> scores;  ///< without weights
-  std::vector<Row> rows;     ///< with weights
-
-  void sort_falling() {
-    tbb::parallel_sort(scores.begin(), scores.end(), std::greater<Real>());
-    tbb::parallel_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.score > b.score; });
+/// Middle of the smallest and the largest uncertainty of each level, scaled so that all rows span [0, 1].
+std::vector<double> scaled_uncertainty(RealSpan uncertainty, std::span<const std::uint16_t> level,
+                                       std::size_t num_levels) {
+  tbb::enumerable_thread_specific<std::vector<Range<double>>> parts(
+      [&] { return std::vector<Range<double>>(num_levels); });
+  uncertainty.visit([&](auto values) {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, values.size(), detail::kBlockRows), [&](const auto& rows) {
+      std::vector<Range<double>>& part = parts.local();
+      for (std::size_t row = rows.begin(); row < rows.end(); ++row) {
+        Range<double>& range = part[level[row]];
+        range.low = std::min(range.low, static_cast<double>(values[row]));
+        range.high = std::max(range.high, static_cast<double>(values[row]));
+      }
+    });
+  });
+  std::vector<Range<double>> ranges(num_levels);
+  Range<double> all;
+  for (const auto& part : parts) {
+    for (std::size_t at = 0; at < num_levels; ++at) {
+      ranges[at] = {std::min(ranges[at].low, part[at].low), std::max(ranges[at].high, part[at].high)};
+      all = {std::min(all.low, part[at].low), std::max(all.high, part[at].high)};
+    }
   }
-  [[nodiscard]] std::size_t size() const { return scores.size() + rows.size(); }
-  [[nodiscard]] Real score(std::size_t at) const { return rows.empty() ? scores[at] : rows[at].score; }
-  [[nodiscard]] std::int64_t units(std::size_t at) const { return rows.empty() ? 1 : rows[at].units; }
-};
-
-template <typename Real>
-std::vector<Bin> distinct_bins(Side<Real>& positives, Side<Real>& negatives) {
-  positives.sort_falling();
-  negatives.sort_falling();
-  std::vector<Bin> bins;
-  std::size_t positive = 0;
-  std::size_t negative = 0;
-  while (positive < positives.size() || negative < negatives.size()) {
-    Real score{};
-    if (negative == negatives.size()) {
-      score = positives.score(positive);
-    } else if (positive == positives.size()) {
-      score = negatives.score(negative);
-    } else {
-      score = std::max(positives.score(positive), negatives.score(negative));
-    }
-    Bin bin{static_cast<double>(score + Real{0}), {}};
-    for (; positive < positives.size() && positives.score(positive) == score; ++positive) {
-      const std::int64_t units = positives.units(positive);
-      bin.counts += {units, units};
-    }
-    for (; negative < negatives.size() && negatives.score(negative) == score; ++negative) {
-      bin.counts.rows += negatives.units(negative);
-    }
-    bins.push_back(bin);
+  std::vector<double> scaled;
+  for (const auto& range : ranges) {
+    // Halves and quarters, so that no sum of finite numbers overflows.
+    const bool empty = range.low > range.high || all.high <= all.low;
+    const double middle = range.low / 4 + range.high / 4;
+    scaled.push_back(empty ? 0 : (middle - all.low / 2) / (all.high / 2 - all.low / 2));
   }
-  return bins;
-}
-
-std::size_t level_of(const std::vector<double>& edges, double uncertainty) {
-  std::size_t level = 0;
-  for (const double edge : edges) level += edge <= uncertainty ? 1 : 0;
-  return level;
+  return scaled;
 }
 
 /// Cuts a level at the bin ends nearest to equal shares of its rows.
@@ -130,6 +113,7 @@ std::vector<Bin> merge_equal_shares(const std::vector<Bin>& bins, std::int64_t p
   for (const Bin& bin : bins) {
     // Cuts wanted at part * total / parts: those not beyond the middle of this bin fall before it, the others after.
     if (pass(2 * rows + bin.counts.rows)) close();
+    if (open.counts.rows == 0) open.highest = bin.highest;
     open.threshold = bin.threshold;
     open.counts += bin.counts;
     rows += bin.counts.rows;
@@ -153,6 +137,7 @@ std::vector<Bin> merge_equal_spans(const std::vector<Bin>& bins, std::int64_t pa
       merged.emplace_back();
       current = interval(bin.threshold);
     }
+    if (merged.back().counts.rows == 0) merged.back().highest = bin.highest;
     merged.back().threshold = bin.threshold;
     merged.back().counts += bin.counts;
   }
@@ -175,6 +160,7 @@ std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels, Binning 
     throw InvalidInput("uncertainty_edges: levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
   if (uncertainty.empty() || levels == 1) return {};
+  check_finite(uncertainty, "uncertainty_edges", "uncertainty");
   if (binning == Binning::kEquiSpan) return equi_span_edges(uncertainty, levels);
   return uncertainty.visit([&](auto values) { return equi_weight_edges(values, levels); });
 }
@@ -188,11 +174,11 @@ std::int64_t WeightUnits::of_negative(double weight) const {
   return weight > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(weight / unit))) : 0;
 }
 
-WeightUnits weight_units(const Samples& samples, const Objective& objective) {
+WeightUnits weight_units(const Samples& samples, PositiveRounding rounding) {
   if (samples.weight.empty()) return {};
   const double largest = detail::range_of(samples.weight).high;
   WeightUnits units;
-  units.positives_up = objective.goal == Goal::kFlagRate || objective.goal == Goal::kRecall;
+  units.positives_up = rounding == PositiveRounding::kUp;
   if (largest <= 0) return units;
   // A power of two divides exactly. Weights below the smallest normal number are not worth a finer unit.
   const int exponent = ceil_log2(largest) + ceil_log2(static_cast<double>(samples.size())) - 52;
@@ -201,60 +187,46 @@ WeightUnits weight_units(const Samples& samples, const Objective& objective) {
 }
 
 Grid count_distinct(const Samples& samples, std::vector<double> edges, const WeightUnits& units) {
-  if (samples.size() == 0) throw InvalidInput("count_distinct: there are no rows");
-  const std::size_t rows = samples.size();
-  const bool weighted = !samples.weight.empty();
+  if (samples.size() == 0) throw InvalidInput("count_distinct", "there are no rows", Cause::kNoRows);
+  check_finite(samples.score, "count_distinct", "score");
+  check_finite(samples.uncertainty, "count_distinct", "uncertainty");
   Grid grid;
   grid.edges = std::move(edges);
-  grid.levels.resize(grid.edges.size() + 1);
-  grid.unit = weighted ? units.unit : 1;
-
-  std::vector<std::uint16_t> level(rows);
-  std::vector<detail::Range<double>> ranges(grid.num_levels());
-  samples.uncertainty.visit([&](auto values) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, 1 << 16), [&](const auto& range) {
-      for (std::size_t row = range.begin(); row < range.end(); ++row) {
-        level[row] = static_cast<std::uint16_t>(level_of(grid.edges, static_cast<double>(values[row])));
-      }
-    });
-    for (std::size_t row = 0; row < rows; ++row) {
-      auto& range = ranges[level[row]];
-      range.low = std::min(range.low, static_cast<double>(values[row]));
-      range.high = std::max(range.high, static_cast<double>(values[row]));
+  const std::size_t num_levels = grid.edges.size() + 1;
+  const auto level =
+      samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, grid.edges); });
+  grid.scaled_uncertainty = scaled_uncertainty(samples.uncertainty, level, num_levels);
+  const auto level_at = [&](std::size_t row) { return level[row]; };
+  const auto label_at = [&](std::size_t row) { return samples.label[row]; };
+  samples.score.visit([&](auto score) {
+    if (samples.weight.empty()) {
+      using Key = detail::KeyOf<typename decltype(score)::value_type>;
+      grid.levels = detail::distinct_bins(
+          detail::sort_sides<Key>(
+              score.size(), num_levels, [&](std::size_t row) { return detail::ordered_key(score[row]); }, level_at,
+              label_at),
+          num_levels);
+      return;
     }
-  });
-  detail::Range<double> all;
-  for (const auto& range : ranges) all = {std::min(all.low, range.low), std::max(all.high, range.high)};
-  for (const auto& range : ranges) {
-    // Halves and quarters, so that no sum of finite numbers overflows.
-    const bool empty = range.low > range.high || all.high <= all.low;
-    const double middle = range.low / 4 + range.high / 4;
-    grid.scaled_uncertainty.push_back(empty ? 0 : (middle - all.low / 2) / (all.high / 2 - all.low / 2));
-  }
-
-  samples.score.visit([&](auto scores) {
-    using Real = std::remove_cv_t<typename decltype(scores)::element_type>;
-    std::vector<Side<Real>> positives(grid.num_levels());
-    std::vector<Side<Real>> negatives(grid.num_levels());
-    for (std::size_t row = 0; row < rows; ++row) {
-      Side<Real>& side = samples.label[row] != 0 ? positives[level[row]] : negatives[level[row]];
-      if (!weighted) {
-        side.scores.push_back(scores[row]);
-        continue;
-      }
+    const auto item_at = [&](std::size_t row) {
       const double weight = samples.weight[row];
-      const bool positive = samples.label[row] != 0;
-      side.rows.push_back({scores[row], positive ? units.of_positive(weight) : units.of_negative(weight)});
-      const auto rounded_down = static_cast<std::int64_t>(std::floor(weight / units.unit));
-      (positive ? grid.positives_low : grid.negatives_low) += rounded_down;
-    }
-    tbb::parallel_for(std::size_t{0}, grid.num_levels(),
-                      [&](std::size_t at) { grid.levels[at] = distinct_bins(positives[at], negatives[at]); });
+      const std::int64_t rounded = samples.label[row] != 0 ? units.of_positive(weight) : units.of_negative(weight);
+      return detail::KeyWithUnits{static_cast<std::uint64_t>(rounded),
+                                  detail::ordered_key(static_cast<double>(score[row]))};
+    };
+    grid.levels = detail::distinct_bins(
+        detail::sort_sides<detail::KeyWithUnits>(score.size(), num_levels, item_at, level_at, label_at), num_levels);
   });
-  if (!weighted) {
+  if (samples.weight.empty()) {
     const Counts total = total_counts(grid);
     grid.positives_low = total.positives;
     grid.negatives_low = total.rows - total.positives;
+  } else {
+    grid.unit = units.unit;
+    for (std::size_t row = 0; row < samples.size(); ++row) {
+      (samples.label[row] != 0 ? grid.positives_low : grid.negatives_low) +=
+          static_cast<std::int64_t>(std::floor(samples.weight[row] / units.unit));
+    }
   }
   grid.rows_low = grid.positives_low + grid.negatives_low;
   return grid;
@@ -264,11 +236,11 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
   if (bins < 1 || bins > (std::int64_t{1} << 30)) {
     throw InvalidInput("merge_bins: bins is " + std::to_string(bins) + ", must be 1 to 2^30");
   }
-  detail::Range<double> range;
+  Range<double> range;
   for (const auto& level : distinct.levels) {
     for (const Bin& bin : level) {
       range.low = std::min(range.low, bin.threshold);
-      range.high = std::max(range.high, bin.threshold);
+      range.high = std::max(range.high, bin.highest);
     }
   }
   Grid merged;
@@ -285,33 +257,31 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
   return merged;
 }
 
+Grid count_into(const Grid& bins, const Grid& rows) {
+  if (bins.edges != rows.edges) throw InvalidInput("count_into: the edges differ");
+  Grid counted = bins;
+  counted.unit = rows.unit;
+  counted.positives_low = rows.positives_low;
+  counted.negatives_low = rows.negatives_low;
+  counted.rows_low = rows.rows_low;
+  for (std::size_t level = 0; level < bins.num_levels(); ++level) {
+    auto next = rows.levels[level].begin();
+    for (Bin& bin : counted.levels[level]) {
+      bin.counts = {};
+      for (; next != rows.levels[level].end() && next->threshold >= bin.threshold; ++next) bin.counts += next->counts;
+    }
+  }
+  return counted;
+}
+
 Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& units) {
   validate(samples);
-  Grid counted = bins;
-  counted.unit = units.unit;
-  counted.positives_low = 0;
-  counted.negatives_low = 0;
-  for (auto& level : counted.levels) {
-    for (Bin& bin : level) bin.counts = {};
-  }
-  samples.score.visit([&](auto scores) {
-    samples.uncertainty.visit([&](auto uncertainties) {
-      for (std::size_t row = 0; row < samples.size(); ++row) {
-        const bool positive = samples.label[row] != 0;
-        const double weight = samples.weight.empty() ? 1 : samples.weight[row];
-        const std::int64_t row_units = positive ? units.of_positive(weight) : units.of_negative(weight);
-        (positive ? counted.positives_low : counted.negatives_low) +=
-            static_cast<std::int64_t>(std::floor(weight / units.unit));
-        auto& level = counted.levels[level_of(counted.edges, static_cast<double>(uncertainties[row]))];
-        const auto bin = std::partition_point(level.begin(), level.end(), [&](const Bin& candidate) {
-          return candidate.threshold > static_cast<double>(scores[row]);
-        });
-        if (bin != level.end()) bin->counts += {row_units, positive ? row_units : 0};
-      }
-    });
-  });
-  counted.rows_low = counted.positives_low + counted.negatives_low;
-  return counted;
+  if (samples.size() > 0) return count_into(bins, count_distinct(samples, bins.edges, units));
+  Grid none;
+  none.edges = bins.edges;
+  none.unit = units.unit;
+  none.levels.resize(bins.num_levels());
+  return count_into(bins, none);
 }
 
 }  // namespace limen

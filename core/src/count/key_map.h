@@ -5,25 +5,26 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <span>
 #include <vector>
 
 namespace limen::detail {
 
-/// Cuts a range of ordered keys into buckets that hold about equally many rows, going by a sample of them.
+/// Cuts a range of keys into buckets that hold about equally many rows, going by a sample of them.
 ///
 /// The range is cut into cells of equal width, and every cell into a power of two of buckets, as many as its share of
 /// the sample asks for. So a bucket is found with one look into a small table, and where the sample misleads, the
-/// buckets are uneven, not wrong.
+/// buckets are uneven, not wrong. A key outside of the range is given the first or the last bucket: no key leads out of
+/// the table.
 template <typename Key>
 class KeyMap {
  public:
   /// Keys from low to high; about `buckets` of them, at most four times as many.
-  KeyMap(Key low, Key high, const std::vector<Key>& sample, std::size_t buckets) : low_(low) {
-    const auto span = static_cast<Key>(high - low);
+  KeyMap(Key low, Key high, std::span<const Key> sample, std::size_t buckets)
+      : low_(low), span_(static_cast<Key>(high - low)) {
     const std::size_t most_cells = std::clamp<std::size_t>(buckets, 2, 1024);
-    while ((span >> cell_shift_) >= most_cells) ++cell_shift_;
-    const auto num_cells = static_cast<std::size_t>(span >> cell_shift_) + 1;
+    while ((span_ >> cell_shift_) >= most_cells) ++cell_shift_;
+    const auto num_cells = static_cast<std::size_t>(span_ >> cell_shift_) + 1;
     std::vector<std::size_t> seen(num_cells, 0);
     for (const Key key : sample) {
       if (key >= low && key <= high) ++seen[static_cast<std::size_t>(static_cast<Key>(key - low) >> cell_shift_)];
@@ -37,25 +38,23 @@ class KeyMap {
       const auto cell_low = static_cast<Key>(static_cast<Key>(cell) << cell_shift_);
       for (std::size_t bucket = 0; bucket < (std::size_t{1} << bits); ++bucket) {
         const auto offset = static_cast<Key>(cell_low + static_cast<Key>(static_cast<Key>(bucket) << shift));
-        if (offset > span) break;
-        lows_.push_back(static_cast<Key>(low + offset));
+        if (offset > span_) break;
+        lows_.push_back(static_cast<Key>(low_ + offset));
       }
     }
-    high_ = high;
     mask_ = static_cast<Key>((Key{1} << cell_shift_) - 1);
   }
 
   [[nodiscard]] std::size_t num_buckets() const { return lows_.size(); }
-  /// key: from low to high.
   [[nodiscard]] std::size_t bucket_of(Key key) const {
-    const auto offset = static_cast<Key>(key - low_);
+    const auto offset = std::min(static_cast<Key>(std::max(key, low_) - low_), span_);
     const Cell& cell = cells_[static_cast<std::size_t>(offset >> cell_shift_)];
     return cell.first + static_cast<std::size_t>((offset & mask_) >> cell.shift);
   }
   /// Smallest and largest key of a bucket.
   [[nodiscard]] Key low(std::size_t bucket) const { return lows_[bucket]; }
   [[nodiscard]] Key high(std::size_t bucket) const {
-    return bucket + 1 < lows_.size() ? static_cast<Key>(lows_[bucket + 1] - 1) : high_;
+    return bucket + 1 < lows_.size() ? static_cast<Key>(lows_[bucket + 1] - 1) : static_cast<Key>(low_ + span_);
   }
 
  private:
@@ -64,7 +63,7 @@ class KeyMap {
     std::uint32_t shift;  // from an offset in the cell to a bucket of it
   };
   Key low_;
-  Key high_ = 0;
+  Key span_;
   Key mask_ = 0;
   int cell_shift_ = 0;
   std::vector<Cell> cells_;

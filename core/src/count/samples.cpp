@@ -61,37 +61,37 @@ std::size_t first_bad_row(std::size_t size, AnyBad any_bad, Bad bad) {
 
 void check_length(std::size_t length, std::size_t rows, const char* name) {
   if (length != rows) {
-    throw InvalidInput(std::string("samples: ") + name + " has " + std::to_string(length) + " rows, label has " +
-                       std::to_string(rows));
+    throw InvalidInput(
+        "samples", std::string(name) + " has " + std::to_string(length) + " rows, label has " + std::to_string(rows));
   }
 }
 
-[[noreturn]] void refuse(const char* name, std::size_t row, const std::string& value, const char* needed) {
-  throw InvalidInput(std::string("samples: ") + name + "[" + std::to_string(row) + "] is " + value + ", must be " +
-                     needed);
+[[noreturn]] void refuse(const char* function, const char* name, std::size_t row, const std::string& value,
+                         const char* needed) {
+  throw InvalidInput(function, std::string(name) + "[" + std::to_string(row) + "] is " + value + ", must be " + needed);
 }
 
-void check_finite(RealSpan column, const char* name) {
+}  // namespace
+
+void check_finite(RealSpan column, const char* function, const char* name) {
   column.visit([&](auto values) {
     const std::size_t row = first_bad_row(
         values.size(), [&](std::size_t begin, std::size_t size) { return any_not_finite(values.data() + begin, size); },
         [&](std::size_t at) { return !std::isfinite(values[at]); });
-    if (row < values.size()) refuse(name, row, std::isnan(values[row]) ? "NaN" : "infinite", "finite");
+    if (row < values.size()) refuse(function, name, row, std::isnan(values[row]) ? "NaN" : "infinite", "finite");
   });
 }
-
-}  // namespace
 
 void validate(const Samples& samples) {
   const std::size_t rows = samples.size();
   check_length(samples.score.size(), rows, "score");
   check_length(samples.uncertainty.size(), rows, "uncertainty");
-  check_finite(samples.score, "score");
-  check_finite(samples.uncertainty, "uncertainty");
+  check_finite(samples.score, "samples", "score");
+  check_finite(samples.uncertainty, "samples", "uncertainty");
   const std::size_t bad_label = first_bad_row(
       rows, [&](std::size_t begin, std::size_t size) { return any_not_label(samples.label.data() + begin, size); },
       [&](std::size_t row) { return samples.label[row] > 1; });
-  if (bad_label < rows) refuse("label", bad_label, std::to_string(samples.label[bad_label]), "0 or 1");
+  if (bad_label < rows) refuse("samples", "label", bad_label, std::to_string(samples.label[bad_label]), "0 or 1");
   if (samples.weight.empty()) return;
   check_length(samples.weight.size(), rows, "weight");
   const auto is_bad = [&](std::size_t row) {
@@ -107,7 +107,7 @@ void validate(const Samples& samples) {
       is_bad);
   if (bad_weight < rows) {
     const double weight = samples.weight[bad_weight];
-    refuse("weight", bad_weight, weight > kLargestWeight ? "above 1e290" : std::to_string(weight),
+    refuse("samples", "weight", bad_weight, weight > kLargestWeight ? "above 1e290" : std::to_string(weight),
            "between 0 and 1e290");
   }
 }

@@ -58,7 +58,7 @@ std::vector<Trial> run(const SamplePair& pair, const CompareOptions& options, Fi
   std::vector<Trial> trials;
   const Objective any_precision = max_recall_at_precision({1, 2});
   const Grid grid = make_holdout_grid(pair.holdout, any_precision, fit);
-  const Grid test = count_into(grid, pair.test, weight_units(pair.test, any_precision));
+  const Grid test = count_into(grid, pair.test, weight_units(pair.test));
   const Chain chain = recount(chain_of(fit.method, grid), test);
   for (const Rational& bound : options.precision_bounds) {
     Trial trial;

@@ -232,4 +232,9 @@ std::string describe(const Objective& objective) {
   return {};
 }
 
+PositiveRounding positive_rounding(const Objective& objective) {
+  const bool up = objective.goal == Goal::kFlagRate || objective.goal == Goal::kRecall;
+  return up ? PositiveRounding::kUp : PositiveRounding::kDown;
+}
+
 }  // namespace limen

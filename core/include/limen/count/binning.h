@@ -8,7 +8,6 @@
 
 #include "limen/count/grid.h"
 #include "limen/count/samples.h"
-#include "limen/solve/objective.h"
 
 namespace limen {
 
@@ -36,6 +35,7 @@ enum class Binning {
 /// weight is rounded so that no constraint looks better than it is: negatives up; positives down where precision is
 /// bounded, up where the flag rate or the positives missed (recall) are; and the totals that a constraint compares with
 /// down.
+enum class PositiveRounding { kDown, kUp };
 struct WeightUnits {
   double unit = 1;
   bool positives_up = false;
@@ -43,7 +43,7 @@ struct WeightUnits {
   [[nodiscard]] std::int64_t of_positive(double weight) const;
   [[nodiscard]] std::int64_t of_negative(double weight) const;
 };
-[[nodiscard]] WeightUnits weight_units(const Samples& samples, const Objective& objective);
+[[nodiscard]] WeightUnits weight_units(const Samples& samples, PositiveRounding rounding = PositiveRounding::kDown);
 
 /// Counts every distinct score of every level into its own bin ("--bins all").
 /// O(n log n), parallel; the same result for any thread count. Throws InvalidInput when there are no rows.
@@ -54,8 +54,10 @@ struct WeightUnits {
 /// scores stay together, because they are one bin to begin with. bins: 1 to 2^30. Throws InvalidInput.
 [[nodiscard]] Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning = Binning::kEquiWeight);
 
-/// Other rows counted into the bins of a grid. Rows below every threshold of their level are in no bin, but in the
-/// totals of the rows (positives_low, negatives_low, rows_low). O(n log bins). Throws InvalidInput.
+/// Other rows, given as they are counted by count_distinct with the same edges, in the bins of a grid. Rows below every
+/// threshold of their level are in no bin, but in the totals of the rows (positives_low, negatives_low, rows_low).
+/// O(bins). Throws InvalidInput.
+[[nodiscard]] Grid count_into(const Grid& bins, const Grid& rows);
 [[nodiscard]] Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& units = {});
 
 }  // namespace limen

@@ -47,4 +47,7 @@ struct Samples {
 /// Throws InvalidInput that names the function, the column, the row (from 0) and the value.
 void validate(const Samples& samples);
 
+/// Throws InvalidInput that names the function, the column, the row (from 0) and the value when one is NaN or infinite.
+void check_finite(RealSpan column, const char* function, const char* name);
+
 }  // namespace limen

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "limen/base/rational.h"
+#include "limen/count/binning.h"
 #include "limen/count/grid.h"
 
 namespace limen {
@@ -71,5 +72,8 @@ struct Totals {
 
 /// "most recall with precision >= 0.9", "least cost, 1 per false positive and 5 per false negative", ...
 [[nodiscard]] std::string describe(const Objective& objective);
+
+/// How the weights of positives are rounded so that the objective's constraint never looks better than it is.
+[[nodiscard]] PositiveRounding positive_rounding(const Objective& objective);
 
 }  // namespace limen

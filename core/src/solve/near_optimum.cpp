@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT
+#include "limen/solve/near_optimum.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "count/batch_rows.h"
+#include "count/distinct_bins.h"
+#include "count/engine.h"
+#include "limen/base/error.h"
+#include "limen/solve/isotonic.h"
+#include "solve/relaxation.h"
+
+namespace limen {
+namespace {
+
+using detail::CollectedRows;
+using detail::KeyMap;
+using detail::KeyOf;
+using detail::Knapsack;
+using detail::kNoCell;
+using detail::Linear;
+using detail::Relaxation;
+using detail::value_of_key;
+using detail::Wide;
+
+/// Rows of one level whose key is in [low, high].
+template <typename Key>
+struct Bucket {
+  Key low;
+  Key high;
+  Counts counts;
+};
+
+/// The buckets of one level that hold rows, from the highest score down. Those from `open_begin` to `open_end` may
+/// still hold the end of an optimal boundary; the others are closed: only their ends matter.
+template <typename Key>
+struct LevelBuckets {
+  std::vector<Bucket<Key>> buckets;
+  std::size_t open_begin = 0;
+  std::size_t open_end = 0;
+
+  /// Whether a boundary may end inside this bucket. Bound and worth of a boundary must agree on this.
+  [[nodiscard]] bool is_divisible(std::size_t bucket) const {
+    return bucket >= open_begin && bucket < open_end && buckets[bucket].low != buckets[bucket].high;
+  }
+  /// Rows of the open buckets; none when each of these is a single value, so that nothing is left to find out.
+  [[nodiscard]] std::size_t open_rows() const {
+    std::int64_t rows = 0;
+    bool divisible = false;
+    for (std::size_t bucket = open_begin; bucket < open_end; ++bucket) {
+      rows += buckets[bucket].counts.rows;
+      divisible |= is_divisible(bucket);
+    }
+    return divisible ? static_cast<std::size_t>(rows) : 0;
+  }
+};
+
+template <typename Key>
+using Levels = std::vector<LevelBuckets<Key>>;
+
+template <typename Key>
+std::size_t open_rows(const Levels<Key>& levels) {
+  std::size_t rows = 0;
+  for (const LevelBuckets<Key>& level : levels) rows += level.open_rows();
+  return rows;
+}
+
+/// Counts all rows in buckets of about equal depth, the same for every level: one pass.
+template <typename Rows>
+Levels<KeyOf<typename Rows::Real>> count_in_buckets(const Rows& rows, std::size_t num_levels,
+                                                    const KeyMap<KeyOf<typename Rows::Real>>& map) {
+  using Key = KeyOf<typename Rows::Real>;
+  const std::size_t num_buckets = map.num_buckets();
+  const std::vector<Counts> counts =
+      detail::count_cells(rows, num_levels * num_buckets,
+                          [&](std::size_t level, Key key) { return level * num_buckets + map.bucket_of(key); });
+  Levels<Key> levels(num_levels);
+  for (std::size_t at = 0; at < num_levels; ++at) {
+    for (std::size_t bucket = num_buckets; bucket-- > 0;) {
+      const Counts& cell = counts[at * num_buckets + bucket];
+      if (cell.rows > 0) levels[at].buckets.push_back({map.low(bucket), map.high(bucket), cell});
+    }
+    levels[at].open_end = levels[at].buckets.size();
+  }
+  return levels;
+}
+
+/// Buckets of several levels, cut at the same keys, as those of one.
+template <typename Key>
+LevelBuckets<Key> in_one_level(const Levels<Key>& levels) {
+  std::vector<Bucket<Key>> buckets;
+  for (const auto& level : levels) buckets.insert(buckets.end(), level.buckets.begin(), level.buckets.end());
+  std::sort(buckets.begin(), buckets.end(), [](const auto& a, const auto& b) { return a.low > b.low; });
+  LevelBuckets<Key> together;
+  for (const Bucket<Key>& bucket : buckets) {
+    if (!together.buckets.empty() && together.buckets.back().low == bucket.low) {
+      together.buckets.back().counts += bucket.counts;
+    } else {
+      together.buckets.push_back(bucket);
+    }
+  }
+  together.open_end = together.buckets.size();
+  return together;
+}
+
+/// The same rows without their levels.
+template <typename Rows>
+struct InOneLevel {
+  using Real = typename Rows::Real;
+  const Rows& rows;
+
+  template <typename Visit>
+  void scan(const Visit& visit) const {
+    static constexpr std::array<std::uint16_t, detail::kBlockRows> kNoLevel{};
+    rows.scan([&](const detail::Block<Real>& block) {
+      visit(detail::Block<Real>{block.value, block.label, kNoLevel.data(), block.size});
+    });
+  }
+};
+
+/// The open keys of every level, if they are not single values each, and what lies next below them.
+template <typename Key>
+class OpenRanges {
+ public:
+  explicit OpenRanges(const Levels<Key>& levels) : ranges_(levels.size()) {
+    for (std::size_t at = 0; at < levels.size(); ++at) {
+      const LevelBuckets<Key>& level = levels[at];
+      if (level.open_begin == level.open_end) continue;
+      OpenRange& range = ranges_[at];
+      range.low = level.buckets[level.open_end - 1].low;
+      if (level.open_rows() > 0) range.span = static_cast<Key>(level.buckets[level.open_begin].high - range.low + 1);
+      lowest_ =
+          std::min(lowest_, level.open_end < level.buckets.size() ? level.buckets[level.open_end].low : range.low);
+      highest_ = std::max(highest_, level.buckets[level.open_begin].high);
+    }
+  }
+  /// The open keys of all levels and, for each, the bucket below them.
+  [[nodiscard]] Key lowest() const { return lowest_; }
+  [[nodiscard]] Key highest() const { return highest_; }
+  [[nodiscard]] bool any() const { return lowest_ <= highest_; }
+  [[nodiscard]] bool holds(std::size_t level, Key key) const {
+    return static_cast<Key>(key - ranges_[level].low) < ranges_[level].span;
+  }
+  [[nodiscard]] bool is_below(std::size_t level, Key key) const { return key < ranges_[level].low; }
+
+ private:
+  struct OpenRange {
+    Key low = 0;
+    Key span = 0;  // number of open keys
+  };
+  std::vector<OpenRange> ranges_;
+  Key lowest_ = std::numeric_limits<Key>::max();
+  Key highest_ = 0;
+};
+
+/// Splits every open bucket into equal ranges of keys and counts them: one pass.
+template <typename Rows>
+void split_open_buckets(const Rows& rows, Levels<KeyOf<typename Rows::Real>>& levels) {
+  using Key = KeyOf<typename Rows::Real>;
+  std::size_t num_divisible = 0;
+  for (const auto& level : levels) {
+    for (std::size_t bucket = level.open_begin; bucket < level.open_end; ++bucket) {
+      num_divisible += level.is_divisible(bucket) ? 1 : 0;
+    }
+  }
+  // At least two parts each, so that at last every bucket is a single value.
+  const std::size_t parts = std::clamp<std::size_t>((std::size_t{1} << 15) / num_divisible, 2, 1024);
+  struct Divided {
+    KeyMap<Key> map;
+    std::size_t first_cell;
+    Key low;
+    Key high;
+  };
+  std::vector<std::vector<Divided>> divided(levels.size());  // by rising key
+  std::size_t num_cells = 0;
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    for (std::size_t bucket = levels[at].open_end; bucket-- > levels[at].open_begin;) {
+      if (!levels[at].is_divisible(bucket)) continue;
+      const Bucket<Key>& from = levels[at].buckets[bucket];
+      divided[at].push_back({KeyMap<Key>(from.low, from.high, {}, parts), num_cells, from.low, from.high});
+      num_cells += divided[at].back().map.num_buckets();
+    }
+  }
+  const std::vector<Counts> counts = detail::count_cells(rows, num_cells, [&](std::size_t level, Key key) {
+    const auto& all = divided[level];
+    const auto at = std::partition_point(all.begin(), all.end(), [key](const Divided& one) { return one.high < key; });
+    return at == all.end() || key < at->low ? kNoCell : at->first_cell + at->map.bucket_of(key);
+  });
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    if (divided[at].empty()) continue;
+    LevelBuckets<Key>& level = levels[at];
+    std::vector<Bucket<Key>> buckets(level.buckets.begin(),
+                                     level.buckets.begin() + static_cast<std::ptrdiff_t>(level.open_begin));
+    auto next = divided[at].rbegin();
+    for (std::size_t bucket = level.open_begin; bucket < level.open_end; ++bucket) {
+      if (!level.is_divisible(bucket)) {
+        buckets.push_back(level.buckets[bucket]);
+        continue;
+      }
+      for (std::size_t part = next->map.num_buckets(); part-- > 0;) {
+        const Counts& cell = counts[next->first_cell + part];
+        if (cell.rows > 0) buckets.push_back({next->map.low(part), next->map.high(part), cell});
+      }
+      ++next;
+    }
+    const std::size_t open_end = buckets.size();
+    buckets.insert(buckets.end(), level.buckets.begin() + static_cast<std::ptrdiff_t>(level.open_end),
+                   level.buckets.end());
+    level.buckets = std::move(buckets);
+    level.open_end = open_end;
+  }
+}
+
+/// The grid whose bins are the buckets; optimistic: every open bucket's positives come before its negatives.
+template <typename Key>
+Grid bucket_grid(const Levels<Key>& levels, const std::vector<double>& edges, bool optimistic) {
+  std::vector<std::vector<Bin>> bins(levels.size());
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const LevelBuckets<Key>& level = levels[at];
+    double threshold = 0;  // only the order matters here
+    for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
+      Counts counts = level.buckets[bucket].counts;
+      if (optimistic && level.is_divisible(bucket)) {
+        bins[at].push_back({--threshold, {counts.positives, counts.positives}});
+        counts = {counts.rows - counts.positives, 0};
+      }
+      bins[at].push_back({--threshold, counts});
+    }
+  }
+  return detail::grid_of_bins(edges, std::move(bins));
+}
+
+/// Closes the buckets in which no optimal boundary can end.
+template <typename Key>
+void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const Objective& objective) {
+  const Grid coarse = bucket_grid(levels, edges, false);
+  const Totals totals = totals_of(coarse);
+  // Where no boundary between buckets meets a precision bound, its flagged counts are 0: as good as any feasible one at
+  // worst.
+  const Solution incumbent = solve_exact(coarse, objective, {.max_states = 20'000});
+  const Knapsack knapsack = detail::make_knapsack(objective, totals);
+
+  // The relaxation of the optimistic grid prices every prefix: direction(prefix), scaled by kappa, is its worth, and
+  // bound - profit of any boundary is at least the sum of what its prefixes are worth less than the best of their
+  // level.
+  const Grid optimistic = bucket_grid(levels, edges, true);
+  const Chain chain = hull_chain(optimistic);
+  const Relaxation relaxation = detail::relax(chain, knapsack);
+  const Counts vertex = detail::counts_after(chain, relaxation.vertex);
+  Linear direction = knapsack.profit;
+  double kappa = 1;
+  double gap = static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
+  if (!relaxation.integral) {
+    const double cut_weight = static_cast<double>(knapsack.weight(relaxation.cut));
+    direction = {-Wide{relaxation.cut.positives}, Wide{relaxation.cut.rows}};
+    kappa = static_cast<double>(knapsack.profit.positives * knapsack.weight.rows -
+                                knapsack.weight.positives * knapsack.profit.rows) /
+            cut_weight;
+    const double mu = static_cast<double>(knapsack.profit(relaxation.cut)) / cut_weight;
+    gap += mu * static_cast<double>(knapsack.capacity - knapsack.weight(vertex));
+  }
+  // Rounding errors are of relative size 1e-15, but of the parts, which can be larger than their difference.
+  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(totals.all.positives) * 1e-3 + 1);
+
+  for (LevelBuckets<Key>& level : levels) {
+    Wide best = 0;
+    Counts prefix;
+    std::vector<Wide> corner(level.buckets.size());  // the most that a boundary ending in this bucket is worth
+    for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
+      const Counts& counts = level.buckets[bucket].counts;
+      prefix += counts;
+      corner[bucket] = direction(prefix);
+      if (level.is_divisible(bucket)) {
+        corner[bucket] = std::max(corner[bucket], direction(prefix - Counts{counts.rows - counts.positives, 0}));
+      }
+      best = std::max(best, corner[bucket]);
+    }
+    const auto survives = [&](std::size_t bucket) {
+      return kappa * static_cast<double>(best - corner[bucket]) <= limit;
+    };
+    while (level.open_begin < level.open_end && !survives(level.open_begin)) ++level.open_begin;
+    while (level.open_begin < level.open_end && !survives(level.open_end - 1)) --level.open_end;
+  }
+}
+
+/// How many open rows are worth another pass, and how many there is room for.
+struct OpenLimit {
+  std::size_t few;
+  std::size_t most;
+};
+
+/// Closes, and splits what is open until few rows are open, or until splitting closes less than half of them and there
+/// is room for all.
+template <typename Rows>
+void narrow_to(const OpenLimit& limit, const Rows& rows, Levels<KeyOf<typename Rows::Real>>& levels,
+               const std::vector<double>& edges, const Objective& objective) {
+  close_buckets(levels, edges, objective);
+  for (std::size_t open = open_rows(levels); open > limit.few;) {
+    split_open_buckets(rows, levels);
+    close_buckets(levels, edges, objective);
+    const std::size_t before = std::exchange(open, open_rows(levels));
+    if (open > before / 2 && open <= limit.most) return;
+  }
+}
+
+/// Largest key below the open range of every level, among the rows that were looked at.
+template <typename Key>
+using KeysBelow = std::vector<std::optional<Key>>;
+
+/// The final grid: closed buckets as they are, the rows of the open ones sorted.
+template <typename Key>
+Grid sorted_grid(const CollectedRows<Key>& rows, const Levels<Key>& levels, const KeysBelow<Key>& below,
+                 const std::vector<double>& edges, bool by_level) {
+  const OpenRanges<Key> open(levels);
+  const auto level_at = [&](std::size_t row) { return by_level ? rows.level[row] : std::uint16_t{0}; };
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (open.holds(level_at(row), rows.key[row])) chosen.push_back(static_cast<std::uint32_t>(row));
+  }
+  const auto sides = detail::sort_sides<Key>(
+      chosen.size(), levels.size(), [&](std::size_t at) { return rows.key[chosen[at]]; },
+      [&](std::size_t at) { return level_at(chosen[at]); }, [&](std::size_t at) { return rows.label[chosen[at]]; });
+  std::vector<std::vector<Bin>> sorted = detail::distinct_bins(sides, levels.size());
+  std::vector<std::vector<Bin>> bins(levels.size());
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const LevelBuckets<Key>& from = levels[at];
+    const auto add_buckets = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t bucket = begin; bucket < end; ++bucket) {
+        const Bucket<Key>& closed = from.buckets[bucket];
+        bins[at].push_back({static_cast<double>(value_of_key(closed.low)), closed.counts,
+                            static_cast<double>(value_of_key(closed.high))});
+      }
+    };
+    add_buckets(0, from.open_begin);
+    if (from.open_rows() > 0) {
+      const Counts counted = total_counts(sorted[at]);
+      if (counted.rows != static_cast<std::int64_t>(from.open_rows())) {
+        throw InvalidInput("fit_boundary", "the rows changed from one pass to the next", Cause::kFileChanged);
+      }
+      bins[at].insert(bins[at].end(), sorted[at].begin(), sorted[at].end());
+    } else {
+      add_buckets(from.open_begin, from.open_end);
+    }
+    add_buckets(from.open_end, from.buckets.size());
+    // A threshold lies between two observed scores: the one next below the open range is the only one that can matter.
+    if (from.open_begin < from.open_end && from.open_end < from.buckets.size() && below[at]) {
+      bins[at][bins[at].size() - (from.buckets.size() - from.open_end)].highest =
+          static_cast<double>(value_of_key(*below[at]));
+    }
+  }
+  return detail::grid_of_bins(edges, std::move(bins));
+}
+
+/// sample: keys of some rows. Without `with_single` that grid is empty.
+template <typename Rows>
+NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows::Real> range,
+                                   std::span<const KeyOf<typename Rows::Real>> sample, const OpenLimit& limit,
+                                   const std::vector<double>& edges, const Objective& objective, bool with_single) {
+  using Real = typename Rows::Real;
+  using Key = KeyOf<Real>;
+  const std::size_t num_levels = edges.size() + 1;
+  const KeyMap<Key> map(detail::ordered_key(range.low), detail::ordered_key(range.high), sample,
+                        std::clamp<std::size_t>((std::size_t{1} << 14) / num_levels, 512, 4096));
+  Levels<Key> levels = count_in_buckets(rows, num_levels, map);
+  Levels<Key> single;
+  if (with_single) {
+    single.push_back(in_one_level(levels));
+    narrow_to(limit, InOneLevel<Rows>{rows}, single, {}, objective);
+  }
+  narrow_to(limit, rows, levels, edges, objective);
+
+  const OpenRanges<Key> open(levels);
+  const OpenRanges<Key> open_single(single);
+  struct Below {
+    KeysBelow<Key> levels;
+    KeysBelow<Key> single;
+  };
+  tbb::enumerable_thread_specific<Below> parts([&] { return Below{KeysBelow<Key>(num_levels), KeysBelow<Key>(1)}; });
+  const auto raise = [](std::optional<Key>& highest, Key key) {
+    if (!highest || key > *highest) highest = key;
+  };
+  CollectedRows<Key> collected;
+  if (open.any() || open_single.any()) {
+    const detail::Range<Real> wanted{value_of_key(std::min(open.lowest(), open_single.lowest())),
+                                     value_of_key(std::max(open.highest(), open_single.highest()))};
+    if (with_single) {
+      collected = detail::collect(rows, wanted, [&] {
+        return [&, &highest = parts.local()](std::size_t level, Key key) {
+          if (open.is_below(level, key)) raise(highest.levels[level], key);
+          if (open_single.is_below(0, key)) raise(highest.single[0], key);
+          return open.holds(level, key) || open_single.holds(0, key);
+        };
+      });
+    } else {
+      collected = detail::collect(rows, wanted, [&] {
+        return [&, &highest = parts.local()](std::size_t level, Key key) {
+          if (open.is_below(level, key)) raise(highest.levels[level], key);
+          return open.holds(level, key);
+        };
+      });
+    }
+  }
+  Below below{KeysBelow<Key>(num_levels), KeysBelow<Key>(1)};
+  for (const Below& part : parts) {
+    for (std::size_t at = 0; at < num_levels; ++at) {
+      if (part.levels[at]) raise(below.levels[at], *part.levels[at]);
+    }
+    if (part.single[0]) raise(below.single[0], *part.single[0]);
+  }
+  NearOptimumGrids grids{sorted_grid(collected, levels, below.levels, edges, true), {}};
+  if (with_single) grids.single = sorted_grid(collected, single, below.single, {}, false);
+  return grids;
+}
+
+constexpr std::size_t kSampleSize = std::size_t{1} << 15;
+
+bool has_chain_of_items(const Objective& objective) {
+  return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta;
+}
+
+std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, const std::vector<double>& edges,
+                                                  const Objective& objective, bool with_single) {
+  if (samples.size() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
+  if (!samples.weight.empty() || !has_chain_of_items(objective)) return std::nullopt;
+  if (samples.size() < detail::kFewRows) {
+    return NearOptimumGrids{count_distinct(samples, edges), with_single ? count_distinct(samples, {}) : Grid{}};
+  }
+  validate(samples);
+  return samples.score.visit([&](auto score) {
+    using Real = typename decltype(score)::value_type;
+    const auto level =
+        samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
+    const auto sample = detail::sample_keys(score, kSampleSize);
+    return find_near_optimum(detail::RowsInMemory<Real>{score, samples.label, level}, detail::range_of(score),
+                             std::span<const KeyOf<Real>>(sample), {score.size() / 5, score.size()}, edges, objective, with_single);
+  });
+}
+
+std::optional<NearOptimumGrids> find_near_optimum(const SampleBatches& batches, const BatchOverview& overview,
+                                                  const Objective& objective, std::size_t most_rows, bool with_single) {
+  if (overview.rows() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
+  if (!has_chain_of_items(objective)) return std::nullopt;
+  const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
+  const detail::RowsInBatches rows{.batches = batches, .fingerprint = overview.fingerprint, .edges = overview.edges};
+  return find_near_optimum(rows, {overview.lowest_score, overview.highest_score},
+                           std::span<const std::uint64_t>(sample), {most_rows, most_rows}, overview.edges, objective, with_single);
+}
+
+std::optional<Grid> boundary_of(std::optional<NearOptimumGrids> grids) {
+  return grids ? std::optional(std::move(grids->boundary)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Grid> count_near_optimum(const Samples& samples, const std::vector<double>& edges,
+                                       const Objective& objective) {
+  return boundary_of(find_near_optimum(samples, edges, objective, false));
+}
+
+std::optional<NearOptimumGrids> count_near_optimum_and_single(const Samples& samples, const std::vector<double>& edges,
+                                                              const Objective& objective) {
+  return find_near_optimum(samples, edges, objective, true);
+}
+
+std::optional<Grid> count_near_optimum(const SampleBatches& batches, const BatchOverview& overview,
+                                       const Objective& objective, std::size_t most_rows) {
+  return boundary_of(find_near_optimum(batches, overview, objective, most_rows, false));
+}
+
+std::optional<NearOptimumGrids> count_near_optimum_and_single(const SampleBatches& batches,
+                                                              const BatchOverview& overview, const Objective& objective,
+                                                              std::size_t most_rows) {
+  return find_near_optimum(batches, overview, objective, most_rows, true);
+}
+
+}  // namespace limen
