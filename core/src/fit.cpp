@@ -96,9 +96,8 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
   const int levels = options.method == Method::kSt ? 1 : options.levels;
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
   const auto bins = bins_of(options).count;
-  Grid grid = count_distinct(samples, edges, weight_units(samples, positive_rounding(objective)));
-  if (bins) grid = merge_bins(grid, *bins, options.binning);
-  return grid;
+  const WeightUnits units = weight_units(samples, positive_rounding(objective));
+  return bins ? count_bins(samples, edges, *bins, options.binning, units) : count_distinct(samples, edges, units);
 }
 
 namespace {
@@ -175,9 +174,10 @@ auto in_arena(const Objective& objective, const FitOptions& options, const Solve
   return arena.execute(solve);
 }
 
-void check_rows(const Samples& samples) {
-  if (samples.size() == 0) throw InvalidInput("fit_boundary: there are no rows");
-  validate(samples);
+/// count_near_optimum checks the rows itself: they are not looked at twice for that.
+void check_rows(const Samples& samples, const FitOptions& options) {
+  if (samples.size() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
+  if (!is_exact_over_scores(options)) validate(samples);
 }
 
 BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& options) {
@@ -201,14 +201,14 @@ Counted need_counted(std::optional<Counted> counted) {
 
 FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    check_rows(samples);
+    check_rows(samples, options);
     return solve_holdout(samples, objective, options, count_what_matters(samples, objective, options));
   });
 }
 
 FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    check_rows(samples);
+    check_rows(samples, options);
     const FitOptions single = single_options(options);
     std::optional<NearOptimumGrids> both;
     if (is_exact_over_scores(options) && options.method == Method::kExact) {

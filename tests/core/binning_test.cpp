@@ -667,6 +667,44 @@ TEST(MergeBins, LeavesOutIntervalsWhoseRowsAllHaveWeightZero) {
 // ---- count_into
 
 // Bins of level 0 start at 0.8 and 0.4. A row at 0.9 and one at 0.8 join the first, 0.5 the second, 0.3 none.
+TEST(CountBins, EqualsMergingEveryDistinctScore) {
+  std::mt19937_64 random(31);
+  int merged_bins = 0;
+  for (const std::string& shape : test::sample_shapes()) {
+    for (const std::size_t size : {std::size_t{200}, std::size_t{140'000}}) {
+      const SampleTable table = make_random_samples(shape, size, random);
+      const WeightUnits units = weight_units(table.samples());
+      for (const int num_levels : {1, 5}) {
+        const std::vector<double> edges = uncertainty_edges(table.samples().uncertainty, num_levels);
+        const Grid distinct = count_distinct(table.samples(), edges, units);
+        for (const Binning binning : {Binning::kEquiWeight, Binning::kEquiSpan}) {
+          for (const std::int64_t bins : {1, 7, 400}) {
+            SCOPED_TRACE(shape + ", " + std::to_string(num_levels) + " levels, " + std::to_string(bins) + " bins");
+            const Grid expected = merge_bins(distinct, bins, binning);
+            const Grid found = count_bins(table.samples(), edges, bins, binning, units);
+            EXPECT_EQ(found.edges, expected.edges);
+            EXPECT_EQ(found.unit, expected.unit);
+            EXPECT_EQ(found.rows_low, expected.rows_low);
+            EXPECT_EQ(found.positives_low, expected.positives_low);
+            EXPECT_EQ(found.scaled_uncertainty, expected.scaled_uncertainty);
+            ASSERT_EQ(found.num_levels(), expected.num_levels());
+            for (std::size_t level = 0; level < expected.num_levels(); ++level) {
+              ASSERT_EQ(found.levels[level].size(), expected.levels[level].size());
+              for (std::size_t bin = 0; bin < expected.levels[level].size(); ++bin) {
+                ASSERT_EQ(found.levels[level][bin].threshold, expected.levels[level][bin].threshold);
+                ASSERT_EQ(found.levels[level][bin].highest, expected.levels[level][bin].highest);
+                ASSERT_EQ(found.levels[level][bin].counts, expected.levels[level][bin].counts);
+                ++merged_bins;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(merged_bins, 10'000);
+}
+
 TEST(CountInto, CountsOtherRowsIntoTheSameBins) {
   Grid bins = make_grid({{0, 0}, {0}}, {{1, 1}, {1}});
   bins.edges = {0.5};

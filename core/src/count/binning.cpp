@@ -45,7 +45,7 @@ std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) 
     detail::sort_keys(std::span(sorted));
     cuts = detail::sorted_cuts(std::span<const Key>(sorted), levels);
   } else {
-    const std::vector<Key> sample = detail::sample_keys(values, std::size_t{1} << 16);
+    const std::vector<Key> sample = detail::sample_keys(values, std::size_t{1} << 17);
     cuts = detail::quantile_cuts(detail::RowsInMemory<Real>{values}, values.size(), levels, detail::range_of(values),
                                  std::span<const Key>(sample), values.size());
   }
@@ -93,56 +93,144 @@ std::vector<double> scaled_uncertainty(RealSpan uncertainty, std::span<const std
   return scaled;
 }
 
-/// Cuts a level at the bin ends nearest to equal shares of its rows.
-std::vector<Bin> merge_equal_shares(const std::vector<Bin>& bins, std::int64_t parts) {
-  const Wide total = total_counts(bins).rows;
-  std::vector<Bin> merged;
-  Bin open;
-  Wide rows = 0;  // up to and with the latest bin
-  std::int64_t part = 1;
-  // Moves on past all cuts wanted at or before twice_rows / 2 and says whether there were any.
-  const auto pass = [&](Wide twice_rows) {
-    if (part >= parts || total == 0 || 2 * part * total > twice_rows * parts) return false;
-    part = static_cast<std::int64_t>(std::min<Wide>(parts, twice_rows * parts / (2 * total) + 1));
-    return true;
-  };
-  const auto close = [&] {
-    if (open.counts.rows > 0) merged.push_back(open);
-    open = {};
-  };
-  for (const Bin& bin : bins) {
+/// Puts the bins of a level, from the highest score down, together into bins of nearly equal shares of its rows: cuts
+/// are at the bin ends nearest to them.
+class EqualShares {
+ public:
+  EqualShares(std::int64_t total_rows, std::int64_t parts, std::vector<Bin>& merged)
+      : total_(total_rows), parts_(parts), merged_(merged) {}
+
+  void add(const Bin& bin) {
     // Cuts wanted at part * total / parts: those not beyond the middle of this bin fall before it, the others after.
-    if (pass(2 * rows + bin.counts.rows)) close();
-    if (open.counts.rows == 0) open.highest = bin.highest;
-    open.threshold = bin.threshold;
-    open.counts += bin.counts;
-    rows += bin.counts.rows;
-    if (pass(2 * rows)) close();
+    if (passes_a_cut(2 * rows_ + bin.counts.rows)) close();
+    if (open_.counts.rows == 0) open_.highest = bin.highest;
+    open_.threshold = bin.threshold;
+    open_.counts += bin.counts;
+    rows_ += bin.counts.rows;
+    if (passes_a_cut(2 * rows_)) close();
   }
-  close();
-  return merged;
+  void close() {
+    if (open_.counts.rows > 0) merged_.push_back(open_);
+    open_ = {};
+  }
+
+ private:
+  /// Moves on past all cuts wanted at or before twice_rows / 2 and says whether there were any.
+  bool passes_a_cut(Wide twice_rows) {
+    if (part_ >= parts_ || total_ == 0 || 2 * part_ * total_ > twice_rows * parts_) return false;
+    part_ = static_cast<std::int64_t>(std::min<Wide>(parts_, twice_rows * parts_ / (2 * total_) + 1));
+    return true;
+  }
+
+  Wide total_;
+  std::int64_t parts_;
+  std::vector<Bin>& merged_;
+  Bin open_;
+  Wide rows_ = 0;  // up to and with the latest bin
+  std::int64_t part_ = 1;
+};
+
+/// Puts bins together by equal intervals of the score between low and high; those without rows are left out.
+class EqualSpans {
+ public:
+  EqualSpans(Range<double> range, std::int64_t parts, std::vector<Bin>& merged)
+      : low_(range.low), width_(range.high / 2 - range.low / 2), parts_(static_cast<double>(parts)), merged_(merged) {}
+
+  void add(const Bin& bin) {
+    const double interval = interval_of(bin.threshold);
+    if (interval != current_) close();
+    current_ = interval;
+    if (open_.counts.rows == 0) open_.highest = bin.highest;
+    open_.threshold = bin.threshold;
+    open_.counts += bin.counts;
+  }
+  void close() {
+    if (open_.counts.rows > 0) merged_.push_back(open_);
+    open_ = {};
+  }
+
+ private:
+  // Each operation is monotone, so the interval number never rises as the score falls. Halved: no overflow.
+  [[nodiscard]] double interval_of(double score) const {
+    return width_ > 0 ? std::min(parts_ - 1, std::floor((score / 2 - low_ / 2) / width_ * parts_)) : 0;
+  }
+
+  double low_;
+  double width_;
+  double parts_;
+  std::vector<Bin>& merged_;
+  Bin open_;
+  double current_ = -1;
+};
+
+void check_bins(const char* function, std::int64_t bins) {
+  if (bins < 1 || bins > (std::int64_t{1} << 30)) {
+    throw InvalidInput(function, "bins is " + std::to_string(bins) + ", must be 1 to 2^30");
+  }
 }
 
-std::vector<Bin> merge_equal_spans(const std::vector<Bin>& bins, std::int64_t parts, double low, double high) {
-  const double last = static_cast<double>(parts - 1);
-  // Each operation is monotone, so the interval number never rises as the score falls. Halved: no overflow.
-  const double width = high / 2 - low / 2;
-  const auto interval = [&](double score) {
-    return width > 0 ? std::min(last, std::floor((score / 2 - low / 2) / width * static_cast<double>(parts))) : 0;
-  };
-  std::vector<Bin> merged;
-  double current = -1;
-  for (const Bin& bin : bins) {
-    if (merged.empty() || interval(bin.threshold) != current) {
-      merged.emplace_back();
-      current = interval(bin.threshold);
+/// Rows by level and label, sorted by score: what becomes of them, by(sides), and the totals.
+template <typename Make>
+Grid count_sorted(const Samples& samples, std::vector<double> edges, const WeightUnits& units, const char* function,
+                  const Make& make) {
+  if (samples.size() == 0) throw InvalidInput(function, "there are no rows", Cause::kNoRows);
+  check_finite(samples.score, "samples", "score");
+  check_finite(samples.uncertainty, "samples", "uncertainty");
+  Grid grid;
+  grid.edges = std::move(edges);
+  const std::size_t num_levels = grid.edges.size() + 1;
+  const auto level =
+      samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, grid.edges); });
+  grid.scaled_uncertainty = scaled_uncertainty(samples.uncertainty, level, num_levels);
+  const auto level_at = [&](std::size_t row) { return level[row]; };
+  const auto label_at = [&](std::size_t row) { return samples.label[row]; };
+  samples.score.visit([&](auto score) {
+    if (samples.weight.empty()) {
+      using Key = detail::KeyOf<typename decltype(score)::value_type>;
+      const auto key_at = [&](std::size_t row) { return detail::ordered_key(score[row]); };
+      const auto sides = detail::sort_sides<Key>(score.size(), num_levels, key_at, level_at, label_at);
+      for (std::size_t at = 0; at < num_levels; ++at) {
+        grid.negatives_low += static_cast<std::int64_t>(sides.side(at, 0).size());
+        grid.positives_low += static_cast<std::int64_t>(sides.side(at, 1).size());
+      }
+      grid.levels = make(sides);
+      return;
     }
-    if (merged.back().counts.rows == 0) merged.back().highest = bin.highest;
-    merged.back().threshold = bin.threshold;
-    merged.back().counts += bin.counts;
-  }
-  std::erase_if(merged, [](const Bin& bin) { return bin.counts.rows == 0; });
-  return merged;
+    const auto item_at = [&](std::size_t row) {
+      const double weight = samples.weight[row];
+      const std::int64_t rounded = samples.label[row] != 0 ? units.of_positive(weight) : units.of_negative(weight);
+      return detail::KeyWithUnits{static_cast<std::uint64_t>(rounded),
+                                  detail::ordered_key(static_cast<double>(score[row]))};
+    };
+    grid.unit = units.unit;
+    for (std::size_t row = 0; row < samples.size(); ++row) {
+      (samples.label[row] != 0 ? grid.positives_low : grid.negatives_low) +=
+          static_cast<std::int64_t>(std::floor(samples.weight[row] / units.unit));
+    }
+    grid.levels = make(detail::sort_sides<detail::KeyWithUnits>(score.size(), num_levels, item_at, level_at, label_at));
+  });
+  grid.rows_low = grid.positives_low + grid.negatives_low;
+  return grid;
+}
+
+/// Calls merge(merger) for every level, on all threads; bins that go to the merger are put together in `levels`.
+/// rows_of(level): its rows. range: of all scores.
+template <typename RowsOf, typename Merge>
+std::vector<std::vector<Bin>> merge_levels(std::size_t num_levels, std::int64_t bins, Binning binning,
+                                           Range<double> range, const RowsOf& rows_of, const Merge& merge) {
+  std::vector<std::vector<Bin>> levels(num_levels);
+  tbb::parallel_for(std::size_t{0}, num_levels, [&](std::size_t level) {
+    const auto run = [&](auto merger) {
+      merge(level, [&](const Bin& bin) { merger.add(bin); });
+      merger.close();
+    };
+    if (binning == Binning::kEquiWeight) {
+      run(EqualShares(rows_of(level), bins, levels[level]));
+    } else {
+      run(EqualSpans(range, bins, levels[level]));
+    }
+  });
+  return levels;
 }
 
 }  // namespace
@@ -160,7 +248,7 @@ std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels, Binning 
     throw InvalidInput("uncertainty_edges: levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
   if (uncertainty.empty() || levels == 1) return {};
-  check_finite(uncertainty, "uncertainty_edges", "uncertainty");
+  check_finite(uncertainty, "samples", "uncertainty");
   if (binning == Binning::kEquiSpan) return equi_span_edges(uncertainty, levels);
   return uncertainty.visit([&](auto values) { return equi_weight_edges(values, levels); });
 }
@@ -187,55 +275,37 @@ WeightUnits weight_units(const Samples& samples, PositiveRounding rounding) {
 }
 
 Grid count_distinct(const Samples& samples, std::vector<double> edges, const WeightUnits& units) {
-  if (samples.size() == 0) throw InvalidInput("count_distinct", "there are no rows", Cause::kNoRows);
-  check_finite(samples.score, "count_distinct", "score");
-  check_finite(samples.uncertainty, "count_distinct", "uncertainty");
-  Grid grid;
-  grid.edges = std::move(edges);
-  const std::size_t num_levels = grid.edges.size() + 1;
-  const auto level =
-      samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, grid.edges); });
-  grid.scaled_uncertainty = scaled_uncertainty(samples.uncertainty, level, num_levels);
-  const auto level_at = [&](std::size_t row) { return level[row]; };
-  const auto label_at = [&](std::size_t row) { return samples.label[row]; };
-  samples.score.visit([&](auto score) {
-    if (samples.weight.empty()) {
-      using Key = detail::KeyOf<typename decltype(score)::value_type>;
-      grid.levels = detail::distinct_bins(
-          detail::sort_sides<Key>(
-              score.size(), num_levels, [&](std::size_t row) { return detail::ordered_key(score[row]); }, level_at,
-              label_at),
-          num_levels);
-      return;
+  return count_sorted(samples, std::move(edges), units, "count_distinct",
+                      [](const auto& sides) { return detail::distinct_bins(sides); });
+}
+
+Grid count_bins(const Samples& samples, std::vector<double> edges, std::int64_t bins, Binning binning,
+                const WeightUnits& units) {
+  check_bins("count_bins", bins);
+  return count_sorted(samples, std::move(edges), units, "count_bins", [&](const auto& sides) {
+    Range<double> range;
+    for (std::size_t level = 0; level < sides.num_levels(); ++level) {
+      for (const std::size_t label : {0, 1}) {
+        const auto side = sides.side(level, label);
+        if (side.empty()) continue;
+        range.low = std::min(range.low, static_cast<double>(detail::value_of_key(detail::key_of(side.front()))));
+        range.high = std::max(range.high, static_cast<double>(detail::value_of_key(detail::key_of(side.back()))));
+      }
     }
-    const auto item_at = [&](std::size_t row) {
-      const double weight = samples.weight[row];
-      const std::int64_t rounded = samples.label[row] != 0 ? units.of_positive(weight) : units.of_negative(weight);
-      return detail::KeyWithUnits{static_cast<std::uint64_t>(rounded),
-                                  detail::ordered_key(static_cast<double>(score[row]))};
+    const auto rows_of = [&](std::size_t level) {
+      std::int64_t rows = 0;
+      for (const std::size_t label : {0, 1}) {
+        for (const auto& item : sides.side(level, label)) rows += detail::units_of(item);
+      }
+      return rows;
     };
-    grid.levels = detail::distinct_bins(
-        detail::sort_sides<detail::KeyWithUnits>(score.size(), num_levels, item_at, level_at, label_at), num_levels);
+    return merge_levels(sides.num_levels(), bins, binning, range, rows_of,
+                        [&](std::size_t level, const auto& add) { detail::for_each_distinct(sides, level, add); });
   });
-  if (samples.weight.empty()) {
-    const Counts total = total_counts(grid);
-    grid.positives_low = total.positives;
-    grid.negatives_low = total.rows - total.positives;
-  } else {
-    grid.unit = units.unit;
-    for (std::size_t row = 0; row < samples.size(); ++row) {
-      (samples.label[row] != 0 ? grid.positives_low : grid.negatives_low) +=
-          static_cast<std::int64_t>(std::floor(samples.weight[row] / units.unit));
-    }
-  }
-  grid.rows_low = grid.positives_low + grid.negatives_low;
-  return grid;
 }
 
 Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
-  if (bins < 1 || bins > (std::int64_t{1} << 30)) {
-    throw InvalidInput("merge_bins: bins is " + std::to_string(bins) + ", must be 1 to 2^30");
-  }
+  check_bins("merge_bins", bins);
   Range<double> range;
   for (const auto& level : distinct.levels) {
     for (const Bin& bin : level) {
@@ -250,10 +320,12 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
   merged.negatives_low = distinct.negatives_low;
   merged.rows_low = distinct.rows_low;
   merged.scaled_uncertainty = distinct.scaled_uncertainty;
-  for (const auto& level : distinct.levels) {
-    merged.levels.push_back(binning == Binning::kEquiWeight ? merge_equal_shares(level, bins)
-                                                            : merge_equal_spans(level, bins, range.low, range.high));
-  }
+  merged.levels = merge_levels(
+      distinct.num_levels(), bins, binning, range,
+      [&](std::size_t level) { return total_counts(distinct.levels[level]).rows; },
+      [&](std::size_t level, const auto& add) {
+        for (const Bin& bin : distinct.levels[level]) add(bin);
+      });
   return merged;
 }
 

@@ -18,10 +18,11 @@ inline std::int64_t units_of(std::uint32_t /*key*/) { return 1; }
 inline std::int64_t units_of(std::uint64_t /*key*/) { return 1; }
 inline std::int64_t units_of(const KeyWithUnits& item) { return static_cast<std::int64_t>(item.units); }
 
-/// One bin for every distinct key of two sorted sides, from the highest down.
-template <typename Item>
-std::vector<Bin> walk_sides(std::span<const Item> negatives, std::span<const Item> positives) {
-  std::vector<Bin> bins;
+/// Calls visit(bin) for every distinct score of a level, from the highest down.
+template <typename Item, typename Visit>
+void for_each_distinct(const SortedSides<Item>& sides, std::size_t level, const Visit& visit) {
+  const std::span<const Item> negatives = sides.side(level, 0);
+  const std::span<const Item> positives = sides.side(level, 1);
   std::size_t negative = negatives.size();
   std::size_t positive = positives.size();
   while (negative > 0 || positive > 0) {
@@ -36,30 +37,18 @@ std::vector<Bin> walk_sides(std::span<const Item> negatives, std::span<const Ite
     for (; negative > 0 && key_of(negatives[negative - 1]) == key; --negative) {
       counts.rows += units_of(negatives[negative - 1]);
     }
-    bins.push_back({static_cast<double>(value_of_key(key)), counts});
+    visit(Bin{static_cast<double>(value_of_key(key)), counts});
   }
-  return bins;
 }
 
 /// The bins of every level: one for every distinct score.
 template <typename Item>
-std::vector<std::vector<Bin>> distinct_bins(const SortedSides<Item>& sides, std::size_t num_levels) {
-  std::vector<std::vector<Bin>> pieces(num_levels * sides.num_ranges);
-  tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t at) {
-    const std::size_t level = at / sides.num_ranges;
-    const std::size_t range = sides.num_ranges - 1 - at % sides.num_ranges;
-    pieces[at] = walk_sides(sides.side(level, 0, range), sides.side(level, 1, range));
-  });
-  if (sides.num_ranges == 1) return pieces;
-  std::vector<std::vector<Bin>> levels(num_levels);
-  tbb::parallel_for(std::size_t{0}, num_levels, [&](std::size_t level) {
-    const auto begin = pieces.begin() + static_cast<std::ptrdiff_t>(level * sides.num_ranges);
-    const auto end = begin + static_cast<std::ptrdiff_t>(sides.num_ranges);
-    std::size_t size = 0;
-    for (auto piece = begin; piece != end; ++piece) size += piece->size();
-    levels[level].reserve(size);
-    for (auto piece = begin; piece != end; ++piece)
-      levels[level].insert(levels[level].end(), piece->begin(), piece->end());
+std::vector<std::vector<Bin>> distinct_bins(const SortedSides<Item>& sides) {
+  std::vector<std::vector<Bin>> levels(sides.num_levels());
+  tbb::parallel_for(std::size_t{0}, levels.size(), [&](std::size_t level) {
+    // Memory that is reserved and not touched costs nothing.
+    levels[level].reserve(sides.side(level, 0).size() + sides.side(level, 1).size());
+    for_each_distinct(sides, level, [&](const Bin& bin) { levels[level].push_back(bin); });
   });
   return levels;
 }

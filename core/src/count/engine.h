@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "count/key_map.h"
@@ -93,67 +94,119 @@ struct RowsInMemory {
   }
 };
 
-/// Rows and positives per cell: one pass. cell_of(level, key) may give kNoCell.
 inline constexpr std::size_t kNoCell = std::numeric_limits<std::size_t>::max();
+
+/// A histogram of rows and positives by cell, on one thread.
+class Histogram {
+ public:
+  explicit Histogram(std::size_t num_cells) : packed_(num_cells, 0), emptied_(num_cells) {}
+
+  /// To be called before `rows` rows are added.
+  void prepare_for(std::size_t rows) {
+    if (rows_since_ > (std::size_t{1} << 31)) empty();
+    rows_since_ += rows;
+  }
+  void add(std::size_t cell, std::uint8_t label) { packed_[cell] += 1 + (std::uint64_t{label} << 32); }
+  void add_to(std::vector<Counts>& sums) {
+    empty();
+    for (std::size_t cell = 0; cell < sums.size(); ++cell) sums[cell] += emptied_[cell];
+  }
+
+ private:
+  void empty() {
+    for (std::size_t cell = 0; cell < packed_.size(); ++cell) {
+      emptied_[cell] +=
+          {static_cast<std::int64_t>(packed_[cell] & 0xFFFF'FFFFU), static_cast<std::int64_t>(packed_[cell] >> 32)};
+    }
+    std::fill(packed_.begin(), packed_.end(), 0);
+    rows_since_ = 0;
+  }
+
+  // Rows in the low half of a counter, positives in the high half; emptied before either can overflow.
+  std::vector<std::uint64_t> packed_;
+  std::vector<Counts> emptied_;
+  std::size_t rows_since_ = 0;
+};
+
+/// Rows and positives per cell: one pass. cell_of(level, key) may give kNoCell.
 template <typename Rows, typename CellOf>
 std::vector<Counts> count_cells(const Rows& rows, std::size_t num_cells, const CellOf& cell_of) {
-  // One counter holds rows in its low half and positives in its high half, and is emptied before either can overflow.
-  struct Histogram {
-    std::vector<std::uint64_t> packed;
-    std::vector<Counts> emptied;
-    std::size_t rows_since = 0;
-
-    void empty() {
-      for (std::size_t cell = 0; cell < packed.size(); ++cell) {
-        emptied[cell] +=
-            {static_cast<std::int64_t>(packed[cell] & 0xFFFF'FFFFU), static_cast<std::int64_t>(packed[cell] >> 32)};
-      }
-      std::fill(packed.begin(), packed.end(), 0);
-      rows_since = 0;
-    }
-  };
-  tbb::enumerable_thread_specific<Histogram> parts([&] {
-    return Histogram{std::vector<std::uint64_t>(num_cells, 0), std::vector<Counts>(num_cells), 0};
-  });
+  tbb::enumerable_thread_specific<Histogram> parts([&] { return Histogram(num_cells); });
   rows.scan([&](const Block<typename Rows::Real>& block) {
     Histogram& part = parts.local();
-    if (part.rows_since > (std::size_t{1} << 31)) part.empty();
-    part.rows_since += block.size;
-    std::uint64_t* const counts = part.packed.data();
+    part.prepare_for(block.size);
     for (std::size_t row = 0; row < block.size; ++row) {
       const std::size_t cell = cell_of(block.level[row], ordered_key(block.value[row]));
-      if (cell != kNoCell) counts[cell] += 1 + (std::uint64_t{block.label[row]} << 32);
+      if (cell != kNoCell) part.add(cell, block.label[row]);
     }
   });
   std::vector<Counts> counts(num_cells);
-  for (Histogram& part : parts) {
-    part.empty();
-    for (std::size_t cell = 0; cell < num_cells; ++cell) counts[cell] += part.emptied[cell];
-  }
+  for (Histogram& part : parts) part.add_to(counts);
   return counts;
 }
 
-/// Copied rows; their order depends on the threads, so that only sorted or counted results may be made of them.
 template <typename Key>
+struct CountedKeys {
+  std::vector<Counts> counts;     ///< per bucket
+  UninitializedVector<Key> keys;  ///< of the buckets to keep, in no order
+};
+
+/// Rows per bucket of the map, and the keys of those that `keep` has 1 for: one pass.
+template <typename Rows>
+CountedKeys<KeyOf<typename Rows::Real>> count_and_keep(const Rows& rows, const KeyMap<KeyOf<typename Rows::Real>>& map,
+                                                       const std::vector<std::uint8_t>& keep) {
+  using Key = KeyOf<typename Rows::Real>;
+  struct Part {
+    Histogram histogram;
+    UninitializedVector<Key> keys = {};
+  };
+  tbb::enumerable_thread_specific<Part> parts([&] { return Part{Histogram(map.num_buckets())}; });
+  rows.scan([&](const Block<typename Rows::Real>& block) {
+    constexpr std::size_t kStep = 4096;
+    std::array<Key, kStep> kept;
+    Part& part = parts.local();
+    part.histogram.prepare_for(block.size);
+    for (std::size_t begin = 0; begin < block.size; begin += kStep) {
+      std::size_t num_kept = 0;
+      for (std::size_t row = begin; row < std::min(begin + kStep, block.size); ++row) {
+        const Key key = ordered_key(block.value[row]);
+        const std::size_t bucket = map.bucket_of(key);
+        part.histogram.add(bucket, 0);
+        kept[num_kept] = key;
+        num_kept += keep[bucket];
+      }
+      part.keys.insert(part.keys.end(), kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(num_kept));
+    }
+  });
+  CountedKeys<Key> counted{std::vector<Counts>(map.num_buckets()), {}};
+  for (Part& part : parts) {
+    part.histogram.add_to(counted.counts);
+    counted.keys.insert(counted.keys.end(), part.keys.begin(), part.keys.end());
+  }
+  return counted;
+}
+
+/// Copied rows; their order depends on the threads, so that only sorted or counted results may be made of them.
+template <typename Real>
 struct CollectedRows {
-  UninitializedVector<Key> key;
+  UninitializedVector<Real> value;
   UninitializedVector<std::uint8_t> label;
   UninitializedVector<std::uint16_t> level;
 
-  [[nodiscard]] std::size_t size() const { return key.size(); }
+  [[nodiscard]] std::size_t size() const { return value.size(); }
+  [[nodiscard]] RowsInMemory<Real> rows() const { return {value, label, level}; }
 };
 
 /// Copies the rows with values in `range` for which wanted(level, key) holds: one pass. `wanted`, which is called for
 /// all rows with values in the range, is what wanted_on_thread() gives; that is called on every thread.
 template <typename Rows, typename WantedOnThread>
-CollectedRows<KeyOf<typename Rows::Real>> collect(const Rows& rows, Range<typename Rows::Real> range,
-                                                  const WantedOnThread& wanted_on_thread) {
+CollectedRows<typename Rows::Real> collect(const Rows& rows, Range<typename Rows::Real> range,
+                                           const WantedOnThread& wanted_on_thread) {
   using Real = typename Rows::Real;
-  using Key = KeyOf<Real>;
   constexpr std::size_t kStep = 1024;
-  tbb::enumerable_thread_specific<CollectedRows<Key>> parts;
+  tbb::enumerable_thread_specific<CollectedRows<Real>> parts;
   rows.scan([&](const Block<Real>& block) {
-    CollectedRows<Key>& part = parts.local();
+    CollectedRows<Real>& part = parts.local();
     const auto wanted = wanted_on_thread();
     std::array<std::uint8_t, kStep> inside;
     std::array<std::uint16_t, kStep> chosen;
@@ -173,20 +226,20 @@ CollectedRows<KeyOf<typename Rows::Real>> collect(const Rows& rows, Range<typena
         num_chosen += wanted(block.level[row], ordered_key(block.value[row])) ? 1 : 0;
       }
       const std::size_t before = part.size();
-      part.key.resize(before + num_chosen);
+      part.value.resize(before + num_chosen);
       part.label.resize(before + num_chosen);
       part.level.resize(before + num_chosen);
       for (std::size_t at = 0; at < num_chosen; ++at) {
         const std::size_t row = begin + chosen[at];
-        part.key[before + at] = ordered_key(block.value[row]);
+        part.value[before + at] = block.value[row];
         part.label[before + at] = block.label[row];
         part.level[before + at] = block.level[row];
       }
     }
   });
-  CollectedRows<Key> collected;
-  for (const CollectedRows<Key>& part : parts) {
-    collected.key.insert(collected.key.end(), part.key.begin(), part.key.end());
+  CollectedRows<Real> collected;
+  for (const CollectedRows<Real>& part : parts) {
+    collected.value.insert(collected.value.end(), part.value.begin(), part.value.end());
     collected.label.insert(collected.label.end(), part.label.begin(), part.label.end());
     collected.level.insert(collected.level.end(), part.level.begin(), part.level.end());
   }
@@ -197,18 +250,15 @@ inline std::uint32_t key_of(std::uint32_t key) { return key; }
 inline std::uint64_t key_of(std::uint64_t key) { return key; }
 inline std::uint64_t key_of(const KeyWithUnits& item) { return item.key; }
 
-/// Keys by level and label, sorted. Those of one level and label are a side, cut into `num_ranges` ranges of keys, the
-/// same ones on both sides of all levels, so that ranges can be walked by different threads.
-///
-///   level 0: negatives | range 0 | range 1 | ... |, positives | range 0 | ... |, level 1: negatives ...
+/// Keys by level and label, sorted, ascending; those of one level and label are a side.
 template <typename Item>
 struct SortedSides {
   UninitializedVector<Item> items;
-  std::vector<std::size_t> begin;  ///< of every range of every side, and the end
-  std::size_t num_ranges = 1;
+  std::vector<std::size_t> begin;  ///< of side 2 * level + label, and the end
 
-  [[nodiscard]] std::span<const Item> side(std::size_t level, int label, std::size_t range) const {
-    const std::size_t at = (2 * level + static_cast<std::size_t>(label)) * num_ranges + range;
+  [[nodiscard]] std::size_t num_levels() const { return begin.size() / 2; }
+  [[nodiscard]] std::span<const Item> side(std::size_t level, std::size_t label) const {
+    const std::size_t at = 2 * level + label;
     return std::span<const Item>(items).subspan(begin[at], begin[at + 1] - begin[at]);
   }
 };
@@ -219,8 +269,8 @@ template <typename Item, typename ItemAt, typename LevelAt, typename LabelAt>
 SortedSides<Item> sort_sides(std::size_t num_rows, std::size_t num_levels, const ItemAt& item_at,
                              const LevelAt& level_at, const LabelAt& label_at) {
   using Key = decltype(key_of(Item{}));
-  SortedSides<Item> sides;
-  // Ranges give the threads even work. About 256 places to write to at a time stay in the processor's buffers.
+  // Sides are cut into ranges of keys, so that threads have even work. About 256 places to write to at a time stay in
+  // the processor's buffers.
   std::vector<Key> sample;
   if (num_rows >= kFewRows) {
     const std::size_t stride = num_rows / 4096 + 1;
@@ -229,29 +279,26 @@ SortedSides<Item> sort_sides(std::size_t num_rows, std::size_t num_levels, const
   const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
   const KeyMap<Key> map(sample.empty() ? 0 : *least, sample.empty() ? 0 : *most, sample,
                         std::clamp<std::size_t>(128 / num_levels, 1, 32));
-  sides.num_ranges = map.num_buckets();
+  const std::size_t num_ranges = map.num_buckets();
   const auto cell_of = [&](std::size_t row) {
-    return (2 * static_cast<std::size_t>(level_at(row)) + label_at(row)) * sides.num_ranges +
+    return (2 * static_cast<std::size_t>(level_at(row)) + label_at(row)) * num_ranges +
            map.bucket_of(key_of(item_at(row)));
   };
   // A counting sort by cell: every chunk of rows counts, then writes to places of its own.
-  const std::size_t num_cells = 2 * num_levels * sides.num_ranges;
+  const std::size_t num_cells = 2 * num_levels * num_ranges;
   const std::size_t num_chunks = num_rows < kFewRows ? 1 : 16;
   const auto chunk_begin = [&](std::size_t chunk) { return num_rows * chunk / num_chunks; };
   std::vector<std::vector<std::size_t>> place(num_chunks, std::vector<std::size_t>(num_cells, 0));
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
     for (std::size_t row = chunk_begin(chunk); row < chunk_begin(chunk + 1); ++row) ++place[chunk][cell_of(row)];
   });
-  sides.begin.push_back(0);
-  std::size_t total = 0;
+  std::vector<std::size_t> cell_begin = {0};
   for (std::size_t cell = 0; cell < num_cells; ++cell) {
-    for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
-      const std::size_t count = place[chunk][cell];
-      place[chunk][cell] = total;
-      total += count;
-    }
-    sides.begin.push_back(total);
+    std::size_t next = cell_begin.back();
+    for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) next += std::exchange(place[chunk][cell], next);
+    cell_begin.push_back(next);
   }
+  SortedSides<Item> sides;
   sides.items.resize(num_rows);
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
     for (std::size_t row = chunk_begin(chunk); row < chunk_begin(chunk + 1); ++row) {
@@ -259,8 +306,9 @@ SortedSides<Item> sort_sides(std::size_t num_rows, std::size_t num_levels, const
     }
   });
   tbb::parallel_for(std::size_t{0}, num_cells, [&](std::size_t cell) {
-    sort_keys(std::span(sides.items).subspan(sides.begin[cell], sides.begin[cell + 1] - sides.begin[cell]));
+    sort_keys(std::span(sides.items).subspan(cell_begin[cell], cell_begin[cell + 1] - cell_begin[cell]));
   });
+  for (std::size_t side = 0; side <= 2 * num_levels; ++side) sides.begin.push_back(cell_begin[side * num_ranges]);
   return sides;
 }
 

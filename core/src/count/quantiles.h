@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -116,12 +117,41 @@ void find_neighbours(const Rows& rows, std::vector<Cut<KeyOf<typename Rows::Real
   for (std::size_t cut = cuts.size(); cut-- > 0;) cuts[cut].at = at = gaps[cut + 1].low ? gaps[cut + 1].low : at;
 }
 
+/// Buckets (1) that probably hold the ranks, going by a random sample; none when they hold too many rows. `ranks` of
+/// `num_rows` rows lie at the same shares of the sample, within a few standard errors.
+template <typename Key>
+std::vector<std::uint8_t> guess_buckets(const KeyMap<Key>& map, std::span<const Key> sample,
+                                        const std::vector<std::size_t>& ranks, std::size_t num_rows,
+                                        std::size_t most_rows) {
+  std::vector<std::size_t> seen(map.num_buckets(), 0);
+  for (const Key key : sample) ++seen[map.bucket_of(key)];
+  std::vector<std::uint8_t> guess(map.num_buckets(), 0);
+  const double scale = static_cast<double>(sample.size()) / static_cast<double>(num_rows);
+  const double margin = 1.75 * std::sqrt(static_cast<double>(sample.size())) + 1;  // three and a half standard errors
+  std::size_t kept = 0;
+  std::size_t before = 0;
+  auto rank = ranks.begin();
+  for (std::size_t bucket = 0; bucket < guess.size(); ++bucket) {
+    const auto begin = static_cast<double>(before);
+    const auto end = static_cast<double>(before + seen[bucket]);
+    while (rank != ranks.end() && static_cast<double>(*rank) * scale + margin < begin) ++rank;
+    if (rank != ranks.end() && static_cast<double>(*rank) * scale - margin <= end) {
+      guess[bucket] = 1;
+      kept += seen[bucket];
+    }
+    before += seen[bucket];
+  }
+  if (static_cast<double>(kept) > static_cast<double>(most_rows) * scale) std::fill(guess.begin(), guess.end(), 0);
+  return guess;
+}
+
 /// The cuts of `levels` equal shares of the rows' values; cuts that would leave a level empty, or coincide, are left
 /// out.
 ///
-/// Counts the values in buckets of about equal depth, collects those of the buckets that hold a rank, and sorts them:
-/// two passes, and a third where equal values hide a cut's neighbours. While the buckets that hold a rank have more
-/// than `most_collected` rows, they are split first. num_rows, range and sample: of the rows' values.
+/// Counts the values in buckets of about equal depth, keeps those of the buckets that hold a rank, and sorts them: one
+/// pass when the sample says which buckets these are and there is room for their rows, else two; one more where equal
+/// values hide a cut's neighbours. While the buckets that hold a rank have more than `most_collected` rows, they are
+/// split first. num_rows, range and sample (a random or strided one): of the rows' values.
 template <typename Rows>
 std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std::size_t num_rows, int levels,
                                                            Range<typename Rows::Real> range,
@@ -139,8 +169,9 @@ std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std
     const auto rank = std::lower_bound(ranks.begin(), ranks.end(), before);
     if (rank != ranks.end() && *rank < before + count) taken.push_back({low, high, before, count});
   };
-  const std::vector<Counts> counts =
-      count_cells(rows, map.num_buckets(), [&](std::size_t /*level*/, Key key) { return map.bucket_of(key); });
+  const std::vector<std::uint8_t> guess = guess_buckets(map, sample, ranks, num_rows, most_collected);
+  CountedKeys<Key> counted = count_and_keep(rows, map, guess);
+  const std::vector<Counts>& counts = counted.counts;
   std::size_t before = 0;
   for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
     const auto count = static_cast<std::size_t>(counts[bucket].rows);
@@ -196,17 +227,26 @@ std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std
   }
 
   UninitializedVector<Key> sorted;
-  if (rows_to_collect() > 0) {
-    sorted = collect(rows, {value_of_key(stretches.front().low), value_of_key(stretches.back().high)}, [&] {
-               return [&](std::size_t /*level*/, Key key) {
-                 const std::size_t at = stretch_of(key);
-                 return at != kNoCell && !stretches[at].single_valued();
-               };
-             }).key;
-    if (sorted.size() != rows_to_collect())
-      throw InvalidInput("fit_boundary", "the rows changed from one pass to the next", Cause::kFileChanged);
-    sort_keys(std::span(sorted));
+  const auto is_wanted = [&](Key key) {
+    const std::size_t at = stretch_of(key);
+    return at != kNoCell && !stretches[at].single_valued();
+  };
+  const bool guessed = std::all_of(stretches.begin(), stretches.end(), [&](const Stretch<Key>& stretch) {
+    return stretch.single_valued() || guess[map.bucket_of(stretch.low)] != 0;
+  });
+  if (guessed) {
+    sorted = std::move(counted.keys);
+    std::erase_if(sorted, [&](Key key) { return !is_wanted(key); });
+  } else {
+    counted.keys = {};
+    const auto collected = collect(rows, {value_of_key(stretches.front().low), value_of_key(stretches.back().high)},
+                                   [&] { return [&](std::size_t /*level*/, Key key) { return is_wanted(key); }; });
+    for (const auto value : collected.value) sorted.push_back(ordered_key(value));
   }
+  if (sorted.size() != rows_to_collect()) {
+    throw InvalidInput("fit_boundary", "the rows changed from one pass to the next", Cause::kFileChanged);
+  }
+  sort_keys(std::span(sorted));
 
   std::vector<Cut<Key>> cuts;
   std::size_t stretch = 0;

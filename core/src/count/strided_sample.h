@@ -6,12 +6,12 @@
 
 namespace limen::detail {
 
-/// Every n-th of values that come one after the other, at most 2^15 of them: n doubles whenever that many are there.
+/// Every n-th of values that come one after the other, at most 2^17 of them: n doubles whenever that many are there.
 /// The same for any way in which the values are cut into batches.
 template <typename Value>
 class StridedSample {
  public:
-  static constexpr std::size_t kMost = std::size_t{1} << 15;
+  static constexpr std::size_t kMost = std::size_t{1} << 17;
 
   /// value_at(row) for the `size` next values.
   template <typename ValueAt>

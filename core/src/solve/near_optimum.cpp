@@ -294,12 +294,11 @@ struct OpenLimit {
   std::size_t most;
 };
 
-/// Closes, and splits what is open until few rows are open, or until splitting closes less than half of them and there
-/// is room for all.
+/// Splits what is open, and closes what can be, until few rows are open, or until splitting closes less than half of
+/// them and there is room for all.
 template <typename Rows>
 void narrow_to(const OpenLimit& limit, const Rows& rows, Levels<KeyOf<typename Rows::Real>>& levels,
                const std::vector<double>& edges, const Objective& objective) {
-  close_buckets(levels, edges, objective);
   for (std::size_t open = open_rows(levels); open > limit.few;) {
     split_open_buckets(rows, levels);
     close_buckets(levels, edges, objective);
@@ -312,20 +311,29 @@ void narrow_to(const OpenLimit& limit, const Rows& rows, Levels<KeyOf<typename R
 template <typename Key>
 using KeysBelow = std::vector<std::optional<Key>>;
 
-/// The final grid: closed buckets as they are, the rows of the open ones sorted.
 template <typename Key>
-Grid sorted_grid(const CollectedRows<Key>& rows, const Levels<Key>& levels, const KeysBelow<Key>& below,
+void raise(std::optional<Key>& highest, Key key) {
+  if (!highest || key > *highest) highest = key;
+}
+
+/// The final grid: closed buckets as they are, the rows of the open ones sorted. below: of the rows that are not among
+/// the collected ones.
+template <typename Real>
+Grid sorted_grid(const CollectedRows<Real>& rows, const Levels<KeyOf<Real>>& levels, KeysBelow<KeyOf<Real>> below,
                  const std::vector<double>& edges, bool by_level) {
+  using Key = KeyOf<Real>;
   const OpenRanges<Key> open(levels);
   const auto level_at = [&](std::size_t row) { return by_level ? rows.level[row] : std::uint16_t{0}; };
   std::vector<std::uint32_t> chosen;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (open.holds(level_at(row), rows.key[row])) chosen.push_back(static_cast<std::uint32_t>(row));
+    const Key key = detail::ordered_key(rows.value[row]);
+    if (open.is_below(level_at(row), key)) raise(below[level_at(row)], key);
+    if (open.holds(level_at(row), key)) chosen.push_back(static_cast<std::uint32_t>(row));
   }
   const auto sides = detail::sort_sides<Key>(
-      chosen.size(), levels.size(), [&](std::size_t at) { return rows.key[chosen[at]]; },
+      chosen.size(), levels.size(), [&](std::size_t at) { return detail::ordered_key(rows.value[chosen[at]]); },
       [&](std::size_t at) { return level_at(chosen[at]); }, [&](std::size_t at) { return rows.label[chosen[at]]; });
-  std::vector<std::vector<Bin>> sorted = detail::distinct_bins(sides, levels.size());
+  std::vector<std::vector<Bin>> sorted = detail::distinct_bins(sides);
   std::vector<std::vector<Bin>> bins(levels.size());
   for (std::size_t at = 0; at < levels.size(); ++at) {
     const LevelBuckets<Key>& from = levels[at];
@@ -370,8 +378,10 @@ NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows
   Levels<Key> single;
   if (with_single) {
     single.push_back(in_one_level(levels));
+    close_buckets(single, {}, objective);
     narrow_to(limit, InOneLevel<Rows>{rows}, single, {}, objective);
   }
+  close_buckets(levels, edges, objective);
   narrow_to(limit, rows, levels, edges, objective);
 
   const OpenRanges<Key> open(levels);
@@ -381,10 +391,7 @@ NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows
     KeysBelow<Key> single;
   };
   tbb::enumerable_thread_specific<Below> parts([&] { return Below{KeysBelow<Key>(num_levels), KeysBelow<Key>(1)}; });
-  const auto raise = [](std::optional<Key>& highest, Key key) {
-    if (!highest || key > *highest) highest = key;
-  };
-  CollectedRows<Key> collected;
+  CollectedRows<Real> collected;
   if (open.any() || open_single.any()) {
     const detail::Range<Real> wanted{value_of_key(std::min(open.lowest(), open_single.lowest())),
                                      value_of_key(std::max(open.highest(), open_single.highest()))};
@@ -412,6 +419,10 @@ NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows
     }
     if (part.single[0]) raise(below.single[0], *part.single[0]);
   }
+  // Among the collected rows another look is cheaper than sorting all of them, and solving on as many bins.
+  const OpenLimit few{std::size_t{1} << 16, std::size_t{1} << 18};
+  narrow_to(few, collected.rows(), levels, edges, objective);
+  if (with_single) narrow_to(few, InOneLevel<detail::RowsInMemory<Real>>{collected.rows()}, single, {}, objective);
   NearOptimumGrids grids{sorted_grid(collected, levels, below.levels, edges, true), {}};
   if (with_single) grids.single = sorted_grid(collected, single, below.single, {}, false);
   return grids;
@@ -426,18 +437,19 @@ bool has_chain_of_items(const Objective& objective) {
 std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, const std::vector<double>& edges,
                                                   const Objective& objective, bool with_single) {
   if (samples.size() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
+  validate(samples);
   if (!samples.weight.empty() || !has_chain_of_items(objective)) return std::nullopt;
   if (samples.size() < detail::kFewRows) {
     return NearOptimumGrids{count_distinct(samples, edges), with_single ? count_distinct(samples, {}) : Grid{}};
   }
-  validate(samples);
   return samples.score.visit([&](auto score) {
     using Real = typename decltype(score)::value_type;
     const auto level =
         samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
     const auto sample = detail::sample_keys(score, kSampleSize);
     return find_near_optimum(detail::RowsInMemory<Real>{score, samples.label, level}, detail::range_of(score),
-                             std::span<const KeyOf<Real>>(sample), {score.size() / 5, score.size()}, edges, objective, with_single);
+                             std::span<const KeyOf<Real>>(sample), {score.size() / 5, score.size()}, edges, objective,
+                             with_single);
   });
 }
 
@@ -448,7 +460,8 @@ std::optional<NearOptimumGrids> find_near_optimum(const SampleBatches& batches, 
   const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
   const detail::RowsInBatches rows{.batches = batches, .fingerprint = overview.fingerprint, .edges = overview.edges};
   return find_near_optimum(rows, {overview.lowest_score, overview.highest_score},
-                           std::span<const std::uint64_t>(sample), {most_rows, most_rows}, overview.edges, objective, with_single);
+                           std::span<const std::uint64_t>(sample), {most_rows, most_rows}, overview.edges, objective,
+                           with_single);
 }
 
 std::optional<Grid> boundary_of(std::optional<NearOptimumGrids> grids) {

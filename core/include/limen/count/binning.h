@@ -54,6 +54,10 @@ struct WeightUnits {
 /// scores stay together, because they are one bin to begin with. bins: 1 to 2^30. Throws InvalidInput.
 [[nodiscard]] Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning = Binning::kEquiWeight);
 
+/// merge_bins(count_distinct(samples, edges, units), bins, binning) without the grid of distinct scores.
+[[nodiscard]] Grid count_bins(const Samples& samples, std::vector<double> edges, std::int64_t bins,
+                              Binning binning = Binning::kEquiWeight, const WeightUnits& units = {});
+
 /// Other rows, given as they are counted by count_distinct with the same edges, in the bins of a grid. Rows below every
 /// threshold of their level are in no bin, but in the totals of the rows (positives_low, negatives_low, rows_low).
 /// O(bins). Throws InvalidInput.
