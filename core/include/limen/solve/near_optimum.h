@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "limen/count/batch_overview.h"
 #include "limen/count/batches.h"
 #include "limen/count/binning.h"
 #include "limen/count/grid.h"

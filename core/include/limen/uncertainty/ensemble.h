@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "limen/count/samples.h"
+#include "limen/base/real_span.h"
 
 namespace limen {
 

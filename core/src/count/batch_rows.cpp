@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "count/batch_rows.h"
+
+#include <tbb/parallel_reduce.h>
+
+#include <bit>
+
+#include "limen/base/error.h"
+
+namespace limen::detail {
+namespace {
+
+/// The finaliser of splitmix64: a bijection in which every bit of the input reaches every bit of the output.
+std::uint64_t mix(std::uint64_t word) {
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
+  return word ^ (word >> 31);
+}
+
+}  // namespace
+
+void check_and_add(const Samples& samples, BatchFingerprint& fingerprint) {
+  validate(samples);
+  if (!samples.weight.empty()) throw InvalidInput("fit_boundary", "rows in batches cannot have weights");
+  struct Sums {
+    std::uint64_t positives = 0;
+    std::uint64_t hash = 0;
+  };
+  const Sums sums = samples.score.visit([&](auto score) {
+    return samples.uncertainty.visit([&](auto uncertainty) {
+      return tbb::parallel_reduce(
+          tbb::blocked_range<std::size_t>(0, samples.size(), kBlockRows), Sums{},
+          [&](const tbb::blocked_range<std::size_t>& range, Sums part) {
+            for (std::size_t row = range.begin(); row < range.end(); ++row) {
+              const std::uint64_t score_bits = ordered_key(static_cast<double>(score[row]));
+              const std::uint64_t uncertainty_bits = ordered_key(static_cast<double>(uncertainty[row]));
+              part.hash += mix(mix(score_bits) ^ std::rotl(uncertainty_bits, 32) ^ samples.label[row]);
+              part.positives += samples.label[row];
+            }
+            return part;
+          },
+          [](Sums a, Sums b) {
+            return Sums{a.positives + b.positives, a.hash + b.hash};
+          });
+    });
+  });
+  fingerprint.rows += samples.size();
+  fingerprint.positives += sums.positives;
+  fingerprint.hash += sums.hash;
+}
+
+void require_same_rows(const BatchFingerprint& first, const BatchFingerprint& now) {
+  if (first == now) return;
+  throw InvalidInput("fit_boundary", "the rows changed from one pass over the batches to the next",
+                     Cause::kFileChanged);
+}
+
+}  // namespace limen::detail
