@@ -6,7 +6,7 @@
 
 #include "frame_flags.h"
 #include "limen/base/error.h"
-#include "limen/base/nearest_name.h"
+#include "limen/base/text.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
@@ -21,7 +21,7 @@ std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& spl
   if (split->time_column.empty()) return train::split_rows(first_row, frame.num_rows, split->options);
   const auto column = std::ranges::find(frame.columns, split->time_column, &limen::Column::name);
   std::vector<train::Part> parts;
-  for (const double time : train::time_values(*column, split->time_format, first_row)) {
+  for (const double time : time_values(*column, split->time_format, first_row)) {
     parts.push_back(split->cuts.part(time));
   }
   return parts;
@@ -119,10 +119,10 @@ int run(const PredictFlags& flags) {
   };
   for (const train::ColumnUse& column : model.features().columns()) {
     if (!is_present(column.name)) {
-      const std::string nearest = nearest_name(column.name, present);
-      throw InvalidInput(fmt::format("{}: has no column \"{}\", which the model needs{}", shown(flags.data),
-                                     column.name,
-                                     nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+      throw InvalidInput(shown(flags.data),
+                         fmt::format("has no column {}, which the model needs{}", limen::quoted(column.name),
+                                     did_you_mean(column.name, present)),
+                         Cause::kNoSuchColumn);
     }
     read.columns.push_back(column.name);
     (column.kind == train::ColumnKind::kNumeric ? read.number_columns : read.text_columns).push_back(column.name);
@@ -137,8 +137,10 @@ int run(const PredictFlags& flags) {
   if (has_label) want_text(label);
   if (part && !card.split->time_column.empty()) {
     if (!is_present(card.split->time_column)) {
-      throw InvalidInput(fmt::format("{}: has no column \"{}\", by which the parts were made", shown(flags.data),
-                                     card.split->time_column));
+      throw InvalidInput(
+          shown(flags.data),
+          fmt::format("has no column {}, by which the parts were made", limen::quoted(card.split->time_column)),
+          Cause::kNoSuchColumn);
     }
     want_text(card.split->time_column);
   }

@@ -141,7 +141,7 @@ TEST_F(Train, NumbersHaveBinsUnlessToldOtherwise) {
   EXPECT_NE(output_of({"predict", "plain", "data.csv", "-o", "-"}), predicted({"data.csv"}));
   const RunResult refused = run(train("data.csv", "other", {"--numeric-bins", "1025"}));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(refused.err, "limen: data.csv: numeric_bins is 1025, must be 0 to 1,024\n");
+  EXPECT_EQ(refused.err, "limen: features: numeric_bins is 1025, must be 0 to 1,024\n");
 }
 
 TEST_F(Train, PartsAreDisjointAndComplete) {
@@ -301,10 +301,11 @@ TEST_F(Train, SaysWhatIsWrongWithTheTable) {
   // One class.
   std::string one_class = "id,age,bought\n";
   for (int row = 0; row < 100; ++row) one_class += std::to_string(row) + "," + std::to_string(row % 7) + ",0\n";
-  refused(one_class, {}, {"limen: bad.csv: label \"bought\" has only negative rows"});
+  refused(one_class, {}, {"limen: bad.csv: column \"bought\": has only negative rows"});
   // A label that is missing, or of neither class.
   refused(text + "7,2024-01-01,30,1,city1,0,\n", {}, {"bought", "2001"});
-  refused(text + "7,2024-01-01,30,1,city1,0,2\n", {}, {"bad.csv: label \"bought\" row 2001 is 2, must be 0/1"});
+  refused(text + "7,2024-01-01,30,1,city1,0,2\n", {},
+          {"bad.csv: row 2001: column \"bought\": \"2\" is of neither class, must be 0/1"});
   // Nothing to learn from.
   refused("id,same,bought\n1,5,0\n2,5,1\n3,5,0\n4,5,1\n", {},
           {"no column can be used", "\"same\" left out: every row has 5"});
@@ -366,7 +367,7 @@ TEST_F(Train, TablesThatAreNotTheModelsAreRefused) {
   std::string weights = file_text("model/weights.safetensors");
   weights.back() = static_cast<char>(weights.back() ^ 1);
   write_file("model/weights.safetensors", weights);
-  expect_refused({"predict", "model", "data.csv", "-o", "x.csv"}, {"model: weights.safetensors does not belong"});
+  expect_refused({"predict", "model", "data.csv", "-o", "x.csv"}, {"model: weights.safetensors: does not belong"});
 }
 
 TEST_F(Train, ManyCategoriesAreHashed) {
@@ -402,7 +403,7 @@ TEST_F(Train, ALostLossEndsWithCodeOne) {
   const RunResult result = run(train("data.csv", "model", {"--learning-rate", "1e30", "--clip", "0"}));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("limen: model: training stopped in epoch "));
-  EXPECT_THAT(result.err, HasSubstr("Try --learning-rate 0.001, --clip 1"));
+  EXPECT_THAT(result.err, HasSubstr("Try a learning rate of 0.001, gradients clipped at 1"));
 }
 
 TEST_F(Train, JsonIsAllThatItPrints) {
@@ -499,14 +500,14 @@ TEST_F(Train, ACheckpointOfOtherFlagsIsRefused) {
   }
   Words other = flags;
   other.insert(other.end(), {"--resume", "--seed", "3"});
-  expect_refused(train("data.csv", "model", other), {"model: checkpoint: it is of other data or other options"});
+  expect_refused(train("data.csv", "model", other), {"model: the checkpoint is of other data or other options"});
   expect_refused(train("data.csv", "model", flags), {"model: holds a model already"});
   std::string bytes = file_text("model/checkpoint.safetensors");
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 16);
   write_file("model/checkpoint.safetensors", bytes);
   other = flags;
   other.emplace_back("--resume");
-  expect_refused(train("data.csv", "model", other), {"model: checkpoint: it is damaged"});
+  expect_refused(train("data.csv", "model", other), {"model: the checkpoint is damaged"});
 }
 
 }  // namespace

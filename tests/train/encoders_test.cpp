@@ -11,6 +11,7 @@
 
 namespace {
 
+using limen::CounterRandom;
 using namespace limen::train;
 using Matrix = std::vector<std::vector<double>>;
 

@@ -13,8 +13,8 @@
 #include <map>
 #include <sstream>
 
-#include "detail/hash.h"
 #include "limen/base/error.h"
+#include "limen/base/random.h"
 #include "limen/base/version.h"
 #include "limen/uncertainty/ensemble.h"
 #include "model_json.h"
@@ -53,7 +53,7 @@ double least_size(const FeatureShape& shape, const ModelOptions& options) {
   return size + inputs * outputs;
 }
 
-std::string checksum(std::string_view bytes) { return std::to_string(detail::text_hash(bytes)); }
+std::string checksum(std::string_view bytes) { return std::to_string(text_hash(bytes)); }
 
 }  // namespace
 
@@ -117,7 +117,7 @@ std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
                                       : kind == Uncertainty::kVariance ? &variance
                                                                        : &mutual_information;
   if (column->empty() && !score.empty()) {
-    throw InvalidInput("uncertainty: this model has no " + std::string(to_string(kind)));
+    throw InvalidInput("uncertainty", "this model has no " + std::string(to_string(kind)));
   }
   std::vector<double> values = *column;
   if (kind == Uncertainty::kEvidence) {
@@ -145,12 +145,12 @@ Model::Model(FeatureTransform features, ModelCard card, std::string weights)
   }
   const ModelCard& made = state_->card;
   if (members.size() != static_cast<std::size_t>(made.members)) {
-    throw InvalidInput(std::string(kWeightsFile) + ": holds " + std::to_string(members.size()) +
-                       " networks, model.json says " + std::to_string(made.members));
+    throw InvalidInput(kWeightsFile, "holds " + std::to_string(members.size()) + " networks, model.json says " +
+                                         std::to_string(made.members));
   }
   const double least = least_size(state_->features.shape(), made.model) * made.members * sizeof(float);
   if (least > static_cast<double>(state_->weights.size())) {
-    throw InvalidInput(std::string(kWeightsFile) + ": is too small for the network in model.json");
+    throw InvalidInput(kWeightsFile, "is too small for the network in model.json");
   }
   for (int member = 0; member < made.members; ++member) {
     Network network(state_->features.shape(), made.model, made.class_counts, 0, made.training.device);
@@ -170,10 +170,10 @@ Prediction Model::predict(const FeatureRows& rows, std::size_t first_row) const 
   const FeatureShape& shape = state_->features.shape();
   if (rows.numeric.size() != rows.num_rows * shape.num_numeric ||
       rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
-    throw InvalidInput("predict: the rows are not of this model's features");
+    throw InvalidInput("predict", "the rows are not of this model's features");
   }
   const Head head = state_->card.model.head.kind;
-  const std::uint64_t seed = detail::mix(state_->card.training.seed + 0x9e3779b97f4a7c15U);
+  const std::uint64_t seed = mix(state_->card.training.seed + 0x9e3779b97f4a7c15U);
   std::vector<NetworkOutput> outputs;
   for (const Network& network : state_->networks) {
     outputs.push_back(detail::predict_rows(network, shape, rows, seed, head == Head::kMcDropout ? first_row : 0));
@@ -212,7 +212,7 @@ Model Model::load(const std::string& folder, const std::string& device) {
     }
     ModelCard card = read_card(fields);
     if (const std::string error = device_error(device); !error.empty()) {
-      throw InvalidInput("device " + device + ": " + error);
+      throw InvalidInput("device " + device, error);
     }
     card.training.device = device;
     set_num_threads(card.training.num_threads);
@@ -221,13 +221,13 @@ Model Model::load(const std::string& folder, const std::string& device) {
     if (weights_fields.text("file") != kWeightsFile) weights_fields.refuse("file", "is not weights.safetensors");
     std::string weights = read_whole((path / kWeightsFile).string());
     if (weights_fields.text("checksum") != checksum(weights)) {
-      throw InvalidInput("weights.safetensors does not belong to this model.json, or is damaged");
+      throw InvalidInput(kWeightsFile, "does not belong to this model.json, or is damaged");
     }
     return {std::move(features), std::move(card), std::move(weights)};
   } catch (const InvalidInput& error) {
-    throw InvalidInput(folder + ": " + error.what());
+    throw InvalidInput(folder, error.what());
   } catch (const nlohmann::json::exception&) {
-    throw InvalidInput(folder + ": model.json has no member features");
+    throw InvalidInput(folder, "model.json has no member features");
   }
 }
 

@@ -19,7 +19,7 @@ const NetworkModule kModule = {
     .version = kNetworkModuleVersion,
     .create = [](const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
                  std::uint64_t seed, const std::string& device) -> void* {
-      if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network: " + error);
+      if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network", error);
       return new TorchNetwork(shape, options, class_counts, seed);
     },
     .destroy = [](void* pointer) { delete static_cast<TorchNetwork*>(pointer); },

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "detail/hash.h"
+#include "limen/base/random.h"
 
 namespace limen::train::detail {
 namespace {

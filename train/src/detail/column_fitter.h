@@ -77,7 +77,7 @@ class DateCounter {
   [[nodiscard]] std::vector<DatePartEncoding> parts(std::int64_t min_count) const;
 
  private:
-  std::int64_t counts_[kDateParts.size()][kMostPartValues] = {};
+  std::int64_t counts_[kDateParts.size()][kMostPartValues] = {};  // in the order of kDateParts
   std::int64_t first_day_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_day_ = std::numeric_limits<std::int64_t>::min();
 };

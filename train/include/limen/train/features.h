@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "limen/base/dates.h"
 #include "limen/base/frame.h"
-#include "limen/train/dates.h"
+#include "limen/base/labels.h"
 #include "limen/train/feature_rows.h"
 
 namespace limen::train {
@@ -38,10 +39,9 @@ struct FeatureOptions {
   std::vector<std::string> drop = {};
   /// The label's column; empty: there is none, and rows are encoded without labels.
   std::string label = {};
-  /// What makes a label positive: a value ("yes", "1"), then every other value is negative, but when training has just
-  /// two values a third one is refused; or a comparison with a number (">30", ">=1", "<0", "<=2", "==3", "!=0").
-  /// Unset: labels must be 0/1, true/false or yes/no, in any case of letters.
-  std::optional<std::string> positive = std::nullopt;
+  /// Which labels are positive. With a positive value every other value is negative, but when training has just two
+  /// values a third one is refused later.
+  LabelRule label_rule = {};
 
   Scaling scaling = Scaling::kAuto;
   std::map<std::string, Scaling> scaling_of = {};  ///< for single numeric columns
@@ -66,6 +66,11 @@ struct FeatureOptions {
 /// Throws InvalidInput naming field, value and range.
 void validate(const FeatureOptions& options);
 
+enum class MissingLabels {
+  kRefuse,  ///< an error that names the row
+  kMark,    ///< kMissingLabel (base/label_column.h) in place of 0 or 1
+};
+
 enum class LabelUse {
   kIfPresent,  ///< labels when the frame has the label's column
   kRequired,   ///< a frame without it is refused
@@ -74,6 +79,7 @@ enum class LabelUse {
 
 struct EncodeOptions {
   LabelUse labels = LabelUse::kIfPresent;
+  MissingLabels missing_labels = MissingLabels::kRefuse;
   /// Rows before this frame in its file: added to row numbers in errors.
   std::size_t first_row = 0;
   int num_threads = 0;  ///< 0: all cores
