@@ -11,6 +11,7 @@ target_sources(limen_features
     src/feature_fitter.cpp
     src/feature_json.cpp
     src/features.cpp
+    src/fingerprint.cpp
     src/json_fields.cpp
     src/label_counter.cpp
     src/schema.cpp
@@ -18,6 +19,7 @@ target_sources(limen_features
   PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/limen/train/feature_rows.h
     include/limen/train/features.h
+    include/limen/train/fingerprint.h
     include/limen/train/schema.h
     include/limen/train/split.h)
 target_include_directories(limen_features PRIVATE src)

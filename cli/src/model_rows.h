@@ -17,6 +17,10 @@ namespace limen::cli {
 [[nodiscard]] std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& split, const Frame& frame,
                                                      std::uint64_t first_row);
 
+/// The times by which a table was split; split: with a time column.
+[[nodiscard]] std::vector<double> times_of_rows(const train::SplitUse& split, const Frame& frame,
+                                                std::uint64_t first_row);
+
 /// Calls the library, which knows rows and columns but not files: its errors get the table's name.
 template <typename Call>
 auto in_table(const std::string& table, const Call& call) {

@@ -13,6 +13,7 @@
 #include "label_flags.h"
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"
+#include "limen/base/read_file.h"
 #include "limen/base/text.h"
 #include "limen/base/undersampling.h"
 #include "limen/train/model.h"
@@ -26,6 +27,7 @@ namespace limen::cli {
 namespace {
 
 constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+constexpr std::size_t kMostCheckpointBytes = std::size_t{1} << 38U;
 constexpr const char* kLogFile = "training.jsonl";
 
 struct TrainFlags {
@@ -76,7 +78,8 @@ class TrainRun {
   void find_columns();
   void find_time_cuts();
   [[nodiscard]] std::vector<train::Part> parts_of(const Frame& frame, std::uint64_t first_row) const;
-  [[nodiscard]] std::vector<std::uint8_t> kept_aside(std::uint64_t first_row, std::size_t num_rows) const;
+  [[nodiscard]] std::vector<std::uint8_t> kept_aside(const Frame& frame, std::uint64_t first_row) const;
+  [[nodiscard]] std::vector<std::string> fingerprint_columns() const;
   void leave_out_missing(const Frame& frame, std::vector<std::uint8_t>& chosen) const;
   [[nodiscard]] train::FeatureRows encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table);
   void fit_features();
@@ -202,6 +205,13 @@ void TrainRun::find_columns() {
                        fmt::format("has no column {} ({}){}", limen::quoted(name), flag, did_you_mean(name, names)),
                        Cause::kNoSuchColumn);
   };
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (!trimmed(names[at]).empty()) continue;
+    throw InvalidInput(shown(flags_.data),
+                       fmt::format("column {} has no name (an index that was written along?): take it out of the "
+                                   "table, or give all names with --names",
+                                   at + 1));
+  }
   require(flags_.features.label, "--label");
   for (const std::string& name : flags_.features.drop) require(name, "--drop");
   if (!flags_.split_by_time.empty()) require(flags_.split_by_time, "--split-by-time");
@@ -233,6 +243,11 @@ void TrainRun::find_time_cuts() {
       times.insert(times.end(), batch.begin(), batch.end());
     });
     use.cuts = in_table(shown(flags_.data), [&] { return train::time_cuts(times, use.options); });
+    if (flags_.validation_data.empty()) {
+      std::erase_if(times, [&](double time) { return use.cuts.part(time) != train::Part::kTrain; });
+      const train::SplitOptions shares = {.fractions = {1 - flags_.validation, flags_.validation, 0}};
+      use.validation_from = in_table(shown(flags_.data), [&] { return train::time_cuts(times, shares).holdout_from; });
+    }
   }
   card_.split = use;
 }
@@ -241,10 +256,17 @@ std::vector<train::Part> TrainRun::parts_of(const Frame& frame, std::uint64_t fi
   return parts_of_rows(card_.split, frame, first_row);
 }
 
-/// 1 for the rows that choose the epoch: a share by row number alone, unless there is a file of them.
-std::vector<std::uint8_t> TrainRun::kept_aside(std::uint64_t first_row, std::size_t num_rows) const {
+/// 1 for the rows that choose the epoch, unless there is a file of them: by time the latest of the training part, so
+/// that the epoch is chosen as the model is used; else a share by row number alone.
+std::vector<std::uint8_t> TrainRun::kept_aside(const Frame& frame, std::uint64_t first_row) const {
+  const std::size_t num_rows = frame.num_rows;
   std::vector<std::uint8_t> aside(num_rows, 0);
   if (!flags_.validation_data.empty()) return aside;
+  if (card_.split && card_.split->validation_from) {
+    const std::vector<double> times = times_of_rows(*card_.split, frame, first_row);
+    for (std::size_t row = 0; row < num_rows; ++row) aside[row] = times[row] >= *card_.split->validation_from ? 1 : 0;
+    return aside;
+  }
   train::SplitOptions options;
   options.fractions = {1 - flags_.validation, flags_.validation, 0};
   options.seed = flags_.training.seed + 1;
@@ -282,7 +304,7 @@ void TrainRun::fit_features() {
   std::uint64_t first_row = 0;
   table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
     const std::vector<train::Part> parts = parts_of(frame, first_row);
-    std::vector<std::uint8_t> chosen = kept_aside(first_row, frame.num_rows);
+    std::vector<std::uint8_t> chosen = kept_aside(frame, first_row);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       chosen[row] = parts[row] == train::Part::kTrain && chosen[row] == 0 ? 1 : 0;
     }
@@ -292,17 +314,38 @@ void TrainRun::fit_features() {
   });
   rows_read_ = first_row;
   transform_ = in_table(shown(flags_.data), [&] { return fitter.finish(); });
+  for (const std::string& name : transform_->identifiers()) {
+    fmt::print(stderr,
+               "{}: column {} is left out: every row has a whole number of its own there, as an identifier "
+               "(--numeric {} uses it)\n",
+               shown(flags_.data), limen::quoted(name), escaped(name));
+  }
+}
+
+/// The label, the column of times and a few features.
+std::vector<std::string> TrainRun::fingerprint_columns() const {
+  constexpr std::size_t kMostFeatures = 4;
+  std::vector<std::string> columns = {flags_.features.label};
+  if (!flags_.split_by_time.empty()) columns.push_back(flags_.split_by_time);
+  std::size_t features = 0;
+  for (const train::ColumnUse& column : transform_->columns()) {
+    if (features++ == kMostFeatures) break;
+    if (column.name != flags_.split_by_time) columns.push_back(column.name);
+  }
+  return columns;
 }
 
 void TrainRun::encode() {
   set_.shape = transform_->shape();
+  train::FingerprintTaker fingerprint(fingerprint_columns());
   const Undersampling undersampling(flags_.tau, flags_.training.seed);
   std::uint64_t first_row = 0;
   table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
     const std::vector<train::Part> parts = parts_of(frame, first_row);
     const train::FeatureRows rows = encode_rows(frame, first_row, shown(flags_.data));
+    if (card_.split) fingerprint.add(frame);
     std::vector<std::uint8_t> learned(frame.num_rows, 0);
-    std::vector<std::uint8_t> validated = kept_aside(first_row, frame.num_rows);  // at the natural rate
+    std::vector<std::uint8_t> validated = kept_aside(frame, first_row);  // at the natural rate
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (parts[row] != train::Part::kTrain || rows.label[row] == kMissingLabel) validated[row] = 0;
       if (parts[row] != train::Part::kTrain || rows.label[row] == kMissingLabel || validated[row] != 0) continue;
@@ -312,6 +355,7 @@ void TrainRun::encode() {
     if (flags_.validation_data.empty()) add_rows(set_.shape, rows, validated, set_.validation);
     first_row += frame.num_rows;
   });
+  if (card_.split) card_.split->table = fingerprint.fingerprint();
   if (!flags_.validation_data.empty()) {
     first_row = 0;
     table::for_each_frame(flags_.validation_data, read_options(flags_.validation_data), [&](const Frame& frame) {
@@ -360,7 +404,7 @@ train::TrainResult TrainRun::train_networks() {
                  progress.loss, progress.rows_per_second / 1000, progress.seconds_left);
     };
   }
-  const std::string checkpoint = flags_.resume ? train::read_whole(path(kCheckpointFile)) : "";
+  const std::string checkpoint = flags_.resume ? read_regular_file(path(kCheckpointFile), kMostCheckpointBytes) : "";
   try {
     return in_table(flags_.resume ? flags_.output : shown(flags_.data),
                     [&] { return train::train(set_, flags_.options, flags_.training, hooks, checkpoint); });
@@ -449,7 +493,7 @@ int TrainRun::run() {
   card_.average_precision = result.average_precision;
   card_.roc_auc = result.roc_auc;
   card_.history = result.history;
-  model.emplace(*transform_, card_, result.weights);
+  model.emplace(*transform_, card_, result.weights, flags_.training.num_threads);
   prepare_folder();
   model->save(flags_.output);
   // Whole: a run that was broken may have written an epoch twice, or half of it.

@@ -113,7 +113,11 @@ ColumnFitter::ColumnFitter(std::string name, std::optional<ColumnKind> declared,
       numeric_bins_(static_cast<std::size_t>(options.numeric_bins)),
       sample_(static_cast<std::size_t>(options.quantile_rows)),
       categories_(static_cast<std::size_t>(options.max_vocabulary)) {
-  if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) scaling_ = own->second;
+  if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) {
+    scaling_ = own->second;
+    identifier_.refuse();
+  }
+  if (declared_) identifier_.refuse();
   if (const auto date = options.date.find(name_); date != options.date.end()) date_format_ = date->second;
 }
 
@@ -145,6 +149,7 @@ void ColumnFitter::add_value(double value, std::uint32_t hash) {
   least_ = std::min(least_, value);
   most_ = std::max(most_, value);
   sample_.add(value, hash);
+  identifier_.add(value);
 }
 
 void ColumnFitter::add_category(std::string_view text, std::int64_t count) {
@@ -244,6 +249,13 @@ void ColumnFitter::add_texts(const TextValues& values, const RowBatch& batch) {
 void ColumnFitter::finish_numeric(ColumnData& data) const {
   NumericEncoding encoding{.indicator = missing_ > 0};
   if (infinite_ > 0) data.notes.push_back(count_text(static_cast<double>(infinite_)) + " infinite, taken as missing");
+  constexpr std::int64_t kFewestIdentifiers = 100;
+  if (identifier_.holds() && missing_ == 0 && present_ > kFewestIdentifiers) {
+    data.notes.emplace_back("left out: every row has a whole number of its own, as an identifier; say that it is "
+                            "numeric to use it");
+    data.encoding = LeftOut{.identifier = true};
+    return;
+  }
   if (least_ == most_) {
     if (missing_ == 0) {
       data.notes.push_back("left out: every row has " + number_text(least_));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -72,6 +73,18 @@ TextIndex CategoryCounter::vocabulary(std::int64_t min_count) const {
   TextIndex vocabulary;
   for (const std::size_t number : order) vocabulary.add(texts[number]);
   return vocabulary;
+}
+
+void IdentifierTest::add(double value) {
+  if (!holds_) return;
+  const std::uint64_t hash = mix(std::bit_cast<std::uint64_t>(value + 0.0));
+  const auto remembers = [&](std::uint64_t word) { return (word & ((std::uint64_t{1} << level_) - 1)) == 0; };
+  holds_ = value == std::floor(value) && (!remembers(hash) || hashes_.insert(hash).second);
+  if (!holds_) hashes_ = {};
+  while (hashes_.size() > kMost) {
+    ++level_;
+    std::erase_if(hashes_, [&](std::uint64_t word) { return !remembers(word); });
+  }
 }
 
 void DateCounter::add(const Date& date, std::int64_t count) {

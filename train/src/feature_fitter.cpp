@@ -43,7 +43,11 @@ struct FeatureFitter::State {
 };
 
 void FeatureFitter::State::start(const Frame& frame) {
-  for (const Column& column : frame.columns) names.push_back(column.name);
+  for (const Column& column : frame.columns) {
+    names.push_back(column.name);
+    if (!trimmed(column.name).empty()) continue;
+    throw InvalidInput("features", "column " + std::to_string(names.size()) + " has no name, every column needs one");
+  }
   std::map<std::string_view, std::optional<ColumnKind>> declared;
   std::set<std::string_view> unused;
   const auto check_there = [&](const std::string& name, const char* list) {

@@ -27,7 +27,10 @@ constexpr std::size_t kMostNotes = 100;
 struct WriteEncoding {
   Json& json;
 
-  void operator()(const detail::LeftOut&) const { json["kind"] = "unused"; }
+  void operator()(const detail::LeftOut& left_out) const {
+    json["kind"] = "unused";
+    if (left_out.identifier) json["identifier"] = true;
+  }
   void operator()(const detail::NumericEncoding& encoding) const {
     json["kind"] = "numeric";
     json["scaling"] = encoding.scaling == Scaling::kLog ? "log" : "linear";
@@ -203,7 +206,9 @@ detail::ColumnData read_column(const JsonFields& fields, const std::string& path
     column.encoding = read_categorical(fields);
   } else if (kind == "date") {
     column.encoding = read_date(fields, path);
-  } else if (kind != "unused") {
+  } else if (kind == "unused") {
+    column.encoding = detail::LeftOut{.identifier = fields.has("identifier") && fields.flag("identifier")};
+  } else {
     fields.refuse("kind", "is " + limen::quoted(kind) + ", must be numeric, categorical, date or unused");
   }
   return column;

@@ -192,17 +192,25 @@ std::vector<std::string> FeatureTransform::categorical_names() const {
   return names;
 }
 
+std::vector<std::string> FeatureTransform::identifiers() const {
+  std::vector<std::string> names;
+  for_each_encoding<detail::LeftOut>(*data_, [&](const std::string& name, const auto& left_out) {
+    if (left_out.identifier) names.push_back(name);
+  });
+  return names;
+}
+
 std::vector<std::string> FeatureTransform::summary() const {
   const auto rows = static_cast<double>(data_->rows);
   std::string first = count_text(rows) + " training rows";
   if (!data_->label.empty()) {
-    first += ", " + percent(static_cast<double>(data_->positives) / rows) + " positive (" + data_->label + ")";
+    first += ", " + percent(static_cast<double>(data_->positives) / rows) + " positive (" + escaped(data_->label) + ")";
   }
   first += "; " + count_text(static_cast<double>(data_->shape.num_numeric)) + " numeric inputs, " +
            count_text(static_cast<double>(data_->shape.num_categorical())) + " categorical";
   std::vector<std::string> lines = {std::move(first)};
   for (const detail::ColumnData& column : data_->columns) {
-    std::string line = column.name + ": " + std::visit(DescribeEncoding{}, column.encoding);
+    std::string line = escaped(column.name) + ": " + std::visit(DescribeEncoding{}, column.encoding);
     if (column.missing > 0) line += ", " + percent(static_cast<double>(column.missing) / rows) + " missing";
     for (const std::string& note : column.notes) line += "; " + note;
     lines.push_back(std::move(line));

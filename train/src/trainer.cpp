@@ -132,7 +132,6 @@ class Trainer {
   }
 
   TrainResult run(std::string_view checkpoint) {
-    set_num_threads(options_.num_threads);
     if (const std::string error = device_error(options_.device); !error.empty()) {
       throw InvalidInput("train", "device " + limen::quoted(options_.device) + ": " + error);
     }
@@ -163,7 +162,8 @@ class Trainer {
   }
 
   void start_member() {
-    network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device);
+    network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device,
+                     options_.num_threads);
   }
 
   [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs; }
@@ -237,7 +237,7 @@ class Trainer {
     report.seconds = at_.seconds;
     report.rows_per_second = static_cast<double>(data_.train.num_rows) / at_.seconds;
     if (!report.warm_up) {
-      const NetworkOutput output = detail::predict_rows(*network_, data_.shape, data_.validation, seed_of(1, 0));
+      const NetworkOutput output = detail::predict_rows(*network_, data_.validation, seed_of(1, 0));
       if (std::ranges::any_of(output.score, [](double score) { return !std::isfinite(score); })) {
         report_divergence("a score is not a number");
         return;

@@ -69,7 +69,9 @@ struct DateEncoding {
 };
 
 /// A column that training had but that is no feature.
-struct LeftOut {};
+struct LeftOut {
+  bool identifier = false;  ///< because every row has a whole number of its own
+};
 
 struct ColumnData {
   std::string name = {};

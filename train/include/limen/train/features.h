@@ -30,6 +30,8 @@ enum class ColumnKind { kNumeric, kCategorical, kDate };
 
 /// Which columns are features and how they are encoded. Columns that no list names are features of a detected kind:
 /// numbers are numeric, texts that all read as dates (DateFormat::kText) are dates, other texts are categorical.
+/// A column of more than 100 numbers, all of them whole and different, is taken for an identifier and left out. A column
+/// without a name is refused.
 struct FeatureOptions {
   std::vector<std::string> numeric = {};
   /// A number column of few whole values is categorical only when it is named here.
@@ -131,6 +133,8 @@ class FeatureTransform {
   /// Names of the network's inputs: "age", "age is missing"; "city", "hour of time".
   [[nodiscard]] std::vector<std::string> numeric_names() const;
   [[nodiscard]] std::vector<std::string> categorical_names() const;
+  /// Columns that nobody named numeric and that were left out because every row has a whole number of its own there.
+  [[nodiscard]] std::vector<std::string> identifiers() const;
   /// For the user: a line about the rows, then one per column with its kind, tokens, missing share and notes.
   [[nodiscard]] std::vector<std::string> summary() const;
 
