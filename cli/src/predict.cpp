@@ -100,9 +100,10 @@ void check_table(const PredictFlags& flags, const train::Model& model, table::Fr
           ? fmt::format("it has {}, that one had {}", plural_text(static_cast<double>(found.rows), "row"),
                         count_text(static_cast<double>(known->rows)))
           : std::string("its rows are in another order, or have other values");
-  throw InvalidInput(shown(flags.data), fmt::format("is not the table that {} was split on: {}; --part goes by the rows "
-                                                    "of that table",
-                                                    flags.model, how));
+  throw InvalidInput(shown(flags.data),
+                     fmt::format("is not the table that {} was split on: {}; --part goes by the rows "
+                                 "of that table",
+                                 flags.model, how));
 }
 
 int run(const PredictFlags& flags) {

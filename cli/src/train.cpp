@@ -80,7 +80,7 @@ class TrainRun {
   [[nodiscard]] std::vector<train::Part> parts_of(const Frame& frame, std::uint64_t first_row) const;
   [[nodiscard]] std::vector<std::uint8_t> kept_aside(const Frame& frame, std::uint64_t first_row) const;
   [[nodiscard]] std::vector<std::string> fingerprint_columns() const;
-  void leave_out_missing(const Frame& frame, std::vector<std::uint8_t>& chosen) const;
+  void leave_out_missing(const Frame& frame, std::uint64_t first_row, std::vector<std::uint8_t>& chosen) const;
   [[nodiscard]] train::FeatureRows encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table);
   void fit_features();
   void encode();
@@ -275,12 +275,17 @@ std::vector<std::uint8_t> TrainRun::kept_aside(const Frame& frame, std::uint64_t
   return aside;
 }
 
-/// With --drop-missing: rows without a label are not among the chosen ones.
-void TrainRun::leave_out_missing(const Frame& frame, std::vector<std::uint8_t>& chosen) const {
-  if (!flags_.labels.drop_missing) return;
+/// A row without a label, of whatever part, is an error, or with --drop-missing not among the chosen ones.
+void TrainRun::leave_out_missing(const Frame& frame, std::uint64_t first_row, std::vector<std::uint8_t>& chosen) const {
   const auto column = std::ranges::find(frame.columns, flags_.features.label, &limen::Column::name);
   const std::vector<std::uint8_t> missing = missing_labels(*column);
-  for (std::size_t row = 0; row < frame.num_rows; ++row) chosen[row] = missing[row] != 0 ? 0 : chosen[row];
+  for (std::size_t row = 0; row < frame.num_rows; ++row) {
+    if (missing[row] == 0) continue;
+    if (!flags_.labels.drop_missing) {
+      refuse_missing_label(shown(flags_.data), flags_.features.label, first_row + row, label_rule(flags_.labels));
+    }
+    chosen[row] = 0;
+  }
 }
 
 train::FeatureRows TrainRun::encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table) {
@@ -308,7 +313,7 @@ void TrainRun::fit_features() {
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       chosen[row] = parts[row] == train::Part::kTrain && chosen[row] == 0 ? 1 : 0;
     }
-    leave_out_missing(frame, chosen);
+    leave_out_missing(frame, first_row, chosen);
     in_table(shown(flags_.data), [&] { fitter.add(frame, chosen); });
     first_row += frame.num_rows;
   });

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -57,7 +58,9 @@ Model make_model(Head head, std::uint64_t seed = 0) {
   card.split = SplitUse{.options = {.fractions = {0.5, 0.25, 0.25}, .tau = 2, .seed = 9},
                         .time_column = "when",
                         .time_format = DateFormat::kYymmddhh,
-                        .cuts = {10.5, 20.25}};
+                        .cuts = {10.5, 20.25},
+                        .validation_from = 8.25,
+                        .table = TableFingerprint{400, {"age", "city"}, 0xfedcba9876543210U}};
   card.table = {.separator = ";", .has_header = false, .names = {"age", "city", "bought"}, .missing = {"?", "\xff"}};
   const TrainResult result = train(data, card.model, card.training);
   card.class_counts = {300, 100};
@@ -137,6 +140,8 @@ TEST_F(ModelFolder, KeepsItsCard) {
   EXPECT_EQ(card.split->options.seed, 9U);
   EXPECT_EQ(card.split->time_column, "when");
   EXPECT_EQ(card.split->time_format, DateFormat::kYymmddhh);
+  EXPECT_EQ(card.split->validation_from, 8.25);
+  EXPECT_EQ(card.split->table, model_->card().split->table);
   EXPECT_EQ(card.split->cuts.holdout_from, 10.5);
   EXPECT_EQ(card.split->cuts.test_from, 20.25);
   EXPECT_EQ(card.class_counts, (std::array{300.0, 100.0}));
@@ -178,6 +183,36 @@ TEST_F(ModelFolder, MissingFilesAreNamed) {
   EXPECT_EQ(folder_.without_folder(message()), "weights.safetensors: cannot be read: No such file or directory");
   std::filesystem::remove(folder_.path("model.json"));
   EXPECT_EQ(folder_.without_folder(message()), "model.json: cannot be read: No such file or directory");
+}
+
+// A link to a device took all memory, and a pipe made loading wait for ever.
+TEST_F(ModelFolder, OnlyRegularFilesOfTheRightSizeAreRead) {
+  const auto message = [&] { return folder_.without_folder(message_of<IoError>([&] { (void)Model::load(path()); })); };
+  for (const std::string name : {"weights.safetensors", "model.json"}) {
+    SCOPED_TRACE(name);
+    const std::string file = folder_.path(name);
+    const std::string bytes = folder_.read(name);
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink("/dev/zero", file);
+    EXPECT_EQ(message(), name + ": is not a regular file");
+    std::filesystem::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_EQ(message(), name + ": is not a regular file");
+    std::filesystem::remove(file);
+    std::filesystem::create_directory(file);
+    EXPECT_EQ(message(), name + ": is a folder, a file is needed");
+    std::filesystem::remove(file);
+    (void)folder_.write(name, bytes);
+    // A hole of a terabyte.
+    std::filesystem::resize_file(file, std::uintmax_t{1} << 40U);
+    EXPECT_THAT(message(), testing::StartsWith(name + ": has 1,099,511,627,776 bytes, at most "));
+    // A link to a regular file is as good as the file.
+    (void)folder_.write(name + ".elsewhere", bytes);
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink(folder_.path(name + ".elsewhere"), file);
+    expect_same(Model::load(path()).predict(model_->features().encode(random_frame(5, 3))),
+                model_->predict(model_->features().encode(random_frame(5, 3))));
+  }
 }
 
 TEST_F(ModelFolder, WeightsThatAreNotItsOwnAreRefused) {

@@ -47,7 +47,8 @@ Rows small_rows(std::size_t count) {
 Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3, int num_threads = 0) {
   double positives = 0;
   for (const std::uint8_t label : rows.label) positives += label;
-  return {rows.shape, options, {static_cast<double>(rows.label.size()) - positives, positives}, seed, "cpu", num_threads};
+  return {rows.shape, options, {static_cast<double>(rows.label.size()) - positives, positives},
+          seed,       "cpu",   num_threads};
 }
 
 double accuracy(const Network& network, const Rows& rows) {
@@ -136,8 +137,8 @@ TEST_P(EveryNetwork, ContinuesFromItsStateToTheLastBit) {
   EXPECT_EQ(network.predict(rows.view(), 5).score, other.predict(rows.view(), 5).score);
 }
 
-// The size of a batch chose the kernel of a matrix product, and with it the order of its sums: a row's score depended on
-// how many rows were in the file.
+// The size of a batch chose the kernel of a matrix product, and with it the order of its sums: a row's score depended
+// on how many rows were in the file.
 TEST_P(EveryNetwork, PredictsARowTheSameAloneAndAmongOthers) {
   const Rows rows = small_rows(1100);
   Network network = make(rows, options_of(GetParam()));

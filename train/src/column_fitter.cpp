@@ -251,8 +251,9 @@ void ColumnFitter::finish_numeric(ColumnData& data) const {
   if (infinite_ > 0) data.notes.push_back(count_text(static_cast<double>(infinite_)) + " infinite, taken as missing");
   constexpr std::int64_t kFewestIdentifiers = 100;
   if (identifier_.holds() && missing_ == 0 && present_ > kFewestIdentifiers) {
-    data.notes.emplace_back("left out: every row has a whole number of its own, as an identifier; say that it is "
-                            "numeric to use it");
+    data.notes.emplace_back(
+        "left out: every row has a whole number of its own, as an identifier; say that it is "
+        "numeric to use it");
     data.encoding = LeftOut{.identifier = true};
     return;
   }

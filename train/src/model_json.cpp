@@ -124,7 +124,11 @@ SplitUse read_split(const JsonFields& fields, bool has_time) {
     const std::string format = fields.text("time_format");
     if (format != "text" && format != "yymmddhh") fields.refuse("time_format", "is neither text nor yymmddhh");
     split.time_format = format == "text" ? DateFormat::kText : DateFormat::kYymmddhh;
-    split.cuts = {fields.number("holdout_from"), fields.number("test_from")};
+    // A part without rows begins after all times, which JSON has no number for.
+    const auto cut = [&](const char* key) {
+      return fields.is_null(key) ? std::numeric_limits<double>::infinity() : fields.number(key);
+    };
+    split.cuts = {cut("holdout_from"), cut("test_from")};
     if (fields.has("validation_from")) split.validation_from = fields.number("validation_from");
   }
   if (fields.has("table")) {

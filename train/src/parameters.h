@@ -31,7 +31,8 @@ struct Parameter {
 
 struct Parameters {
   std::vector<Parameter> list = {};
-  UninitializedVector<float> value = {};  ///< beginning on a line of the cache, so that a matrix product is the same each time
+  UninitializedVector<float> value =
+      {};                          ///< beginning on a line of the cache, so that a matrix product is the same each time
   std::vector<float> first = {};   ///< Adam's mean of the gradient
   std::vector<float> second = {};  ///< Adam's mean of its square
 

@@ -315,9 +315,8 @@ void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std:
   std::vector<double> entropy(rows, 0.0);
   for (int pass = 0; pass < passes; ++pass) {
     CounterRandom random(seed, static_cast<std::uint64_t>(pass));
-    const Dropout mask = {.rate = dropout ? options_.encoder.dropout : 0.0,
-                          .seed = random.next(),
-                          .same_for_all_rows = true};
+    const Dropout mask = {
+        .rate = dropout ? options_.encoder.dropout : 0.0, .seed = random.next(), .same_for_all_rows = true};
     encoder_->forward(parameters_, tables_, input, mask, false, *buffers.workspace, outputs.data());
     for (std::size_t row = 0; row < rows; ++row) {
       const double p = sigmoid(static_cast<double>(outputs[row]));

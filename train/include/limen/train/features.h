@@ -30,8 +30,8 @@ enum class ColumnKind { kNumeric, kCategorical, kDate };
 
 /// Which columns are features and how they are encoded. Columns that no list names are features of a detected kind:
 /// numbers are numeric, texts that all read as dates (DateFormat::kText) are dates, other texts are categorical.
-/// A column of more than 100 numbers, all of them whole and different, is taken for an identifier and left out. A column
-/// without a name is refused.
+/// A column of more than 100 numbers, all of them whole and different, is taken for an identifier and left out. A
+/// column without a name is refused.
 struct FeatureOptions {
   std::vector<std::string> numeric = {};
   /// A number column of few whole values is categorical only when it is named here.
