@@ -229,8 +229,8 @@ TEST_F(Train, PartsAreOfTheTableThatWasSplitOnly) {
     for (std::string& row : same) row = replaced(row, "city", "\"city") + "\r";
     for (std::string& row : same) row.insert(row.find("\"city") + 6, "\"");
     write_file("same.csv", table_text(header + "\r", same));
-    EXPECT_EQ(numbers_of(predicted({"same.csv", "--part", "holdout"})),
-              numbers_of(predicted({"data.csv", "--part", "holdout"})));
+    EXPECT_EQ(replaced(predicted({"same.csv", "--part", "holdout"}), "\r", ""),
+              predicted({"data.csv", "--part", "holdout"}));
     // The row number joins what was decided back: ids count from 0 here, rows from 1.
     const Table joined = table_of(predicted({"data.csv", "--part", "holdout", "--keep", "id", "--row-number"}));
     EXPECT_EQ(joined[0], (Words{"id", "row_number", "label", "score", "uncertainty"}));
