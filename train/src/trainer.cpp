@@ -39,7 +39,7 @@ class BytesHash {
     std::uint64_t word = 0;
     for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
       std::memcpy(&word, at, sizeof word);
-      hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15U;
+      hash_ = (hash_ ^ word) * kGoldenRatio;
       hash_ ^= hash_ >> 29;
     }
     word = size;
@@ -158,7 +158,7 @@ class Trainer {
  private:
   [[nodiscard]] std::uint64_t seed_of(std::uint64_t use, std::uint64_t number) const {
     const std::uint64_t member = static_cast<std::uint64_t>(at_.member);
-    return mix(mix(options_.seed + 0x51ed270b * (member + 1)) + 0x9e3779b97f4a7c15U * (2 * number + use));
+    return mix(mix(options_.seed + 0x51ed270b * (member + 1)) + kGoldenRatio * (2 * number + use));
   }
 
   void start_member() {
