@@ -102,6 +102,8 @@ TEST(Tensors, EachDamageIsRefusedWithItsReason) {
   EXPECT_EQ(refusal(file_of(R"({"__metadata__":3})")), start + "__metadata__ is no object");
   EXPECT_EQ(refusal(file_of(R"({"__metadata__":{"n":3}})")), start + "a note is no text");
   EXPECT_EQ(refusal(file_of(R"({"a":1})")), start + "a is not of type F32");
+  EXPECT_EQ(refusal(file_of(R"({"\u001b[2J":1})")), start + "\\x1b[2J is not of type F32");
+  EXPECT_EQ(refusal(file_of(R"({"a":1,"a":2})")), "w: has the key \"a\" twice in one object");
   EXPECT_EQ(array(R"("dtype":"F64","shape":[1],"data_offsets":[0,4])"), start + "a is not of type F32");
   EXPECT_EQ(array(R"("shape":[1],"data_offsets":[0,4])"), start + "a is not of type F32");
   for (const char* shape : {"1", "[-1]", "[1.5]", "[\"1\"]", "[1,1,1,1,1,1,1,1,1]"}) {

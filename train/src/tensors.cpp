@@ -8,6 +8,7 @@
 
 #include "limen/base/error.h"
 #include "limen/base/json.h"
+#include "limen/base/text.h"
 
 namespace limen::train::detail {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 26;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw InvalidInput(name, "damaged, or not a safetensors file: " + what);
+  throw InvalidInput(name, "damaged, or not a safetensors file: " + escaped(what, 200));
 }
 
 /// The number of values, which must not be more than `most`.
