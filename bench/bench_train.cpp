@@ -51,9 +51,8 @@ int main(int argc, char** argv) {
     label[row] = numeric[row * kNumeric] + static_cast<float>(next() % 4096) / 2048.0F > 1.5F ? 1 : 0;
   }
 
-  limen::train::set_num_threads(threads);
   limen::train::ModelOptions options;
-  limen::train::Network network(shape, options, {3e5, 1e5}, 1, "cpu");
+  limen::train::Network network(shape, options, {3e5, 1e5}, 1, "cpu", threads);
   const auto view = [&](std::size_t first, std::size_t count) {
     const std::size_t features = shape.num_categorical();
     return BatchView{

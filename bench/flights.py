@@ -54,7 +54,7 @@ def main():
         for strength in flags.strengths.split(","):
             for part in ("holdout", "test"):
                 run(limen, "evidence", f"{folder}/train.csv", f"{folder}/{part}.csv", "--keys", "origin,destination,date:hour",
-                    "--label", "delay", "--positive", ">30", "--tau", "5", "--seed", flags.seed, "--strength", strength,
+                    "--label", "delay", "--positive-if", ">30", "--tau", "5", "--seed", flags.seed, "--strength", strength,
                     "--rate", "--add-label", "-o", f"{folder}/{part}_scored.csv")
             result = json.loads(run(limen, "compare", "--holdout", f"{folder}/holdout_scored.csv", "--test",
                                     f"{folder}/test_scored.csv", "--precision", "0.5,0.6,0.7", "--levels", "8",

@@ -7,20 +7,19 @@ target_sources(limen_features
   PRIVATE
     src/column_fitter.cpp
     src/counters.cpp
-    src/dates.cpp
     src/feature_encode.cpp
     src/feature_fitter.cpp
     src/feature_json.cpp
     src/features.cpp
+    src/fingerprint.cpp
     src/json_fields.cpp
-    src/label_rule.cpp
+    src/label_counter.cpp
     src/schema.cpp
     src/split.cpp
-    src/text.cpp
   PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
-    include/limen/train/dates.h
     include/limen/train/feature_rows.h
     include/limen/train/features.h
+    include/limen/train/fingerprint.h
     include/limen/train/schema.h
     include/limen/train/split.h)
 target_include_directories(limen_features PRIVATE src)

@@ -10,7 +10,10 @@
 
 #include "evidence_rows.h"
 #include "frame_flags.h"
+#include "label_flags.h"
 #include "limen/base/error.h"
+#include "limen/base/label_column.h"
+#include "limen/base/undersampling.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -25,7 +28,7 @@ struct EvidenceFlags {
   std::string output_format;
   std::vector<std::string> keys;
   std::string label;
-  std::string positive;
+  LabelFlags labels;
   std::string weight;
   std::string rate;       // name of the column, empty: none
   std::string add_label;  // the same
@@ -40,15 +43,17 @@ struct EvidenceFlags {
 
 /// What is read of a row beside its keys.
 struct RowValues {
-  std::vector<std::uint8_t> label;  ///< empty when there is none to read
-  std::vector<double> weight;       ///< empty when every row counts once
+  std::vector<std::uint8_t> label;    ///< empty when there is none to read
+  std::vector<double> weight;         ///< empty when every row counts once
+  std::vector<std::uint8_t> dropped;  ///< 1 for rows without a label or weight; empty when there are none
+  std::uint64_t num_dropped = 0;
 };
 
 /// Reads both tables with the same columns.
 class EvidenceRun {
  public:
   explicit EvidenceRun(const EvidenceFlags& flags)
-      : flags_(flags), keys_(parse_keys(flags.keys)), positive_(flags.positive) {}
+      : flags_(flags), keys_(parse_keys(flags.keys)), rule_(label_rule(flags.labels)) {}
 
   int run();
 
@@ -56,7 +61,7 @@ class EvidenceRun {
   [[nodiscard]] bool reads_label() const { return !flags_.label.empty(); }
   [[nodiscard]] table::FrameReadOptions train_options() const;
   [[nodiscard]] RowValues values_of(const Frame& frame, bool with_label, bool with_weight, std::uint64_t first_row,
-                                    const std::string& table) const;
+                                    const std::string& table);
   [[nodiscard]] RowValues training_values(const Frame& frame, std::uint64_t first_row);
   [[nodiscard]] Evidence count();
   [[nodiscard]] std::vector<table::AddedColumn> added_columns() const;
@@ -65,10 +70,12 @@ class EvidenceRun {
 
   const EvidenceFlags& flags_;
   std::vector<KeySpec> keys_;
-  PositiveRule positive_;
+  LabelRule rule_;
+  LabelsSeen seen_;
   std::vector<std::string> text_keys_;    // columns of keys that are text, known after count()
   std::vector<std::string> number_keys_;  // the others
-  std::uint64_t unlabelled_ = 0;
+  std::uint64_t dropped_ = 0;             // training rows
+  std::uint64_t data_dropped_ = 0;        // rows of DATA
   table::AppendResult result_;
   std::uint64_t backed_off_ = 0;
 };
@@ -94,7 +101,8 @@ table::FrameReadOptions EvidenceRun::train_options() const {
   if (reads_label()) {
     if (is_wanted(flags_.label)) throw InvalidInput("--label: the label cannot be a key");
     options.columns.push_back(flags_.label);
-    (positive_.needs_number() ? options.number_columns : options.text_columns).push_back(flags_.label);
+    // As it stands: what is positive may be a word, and a wrong value is named as it is written.
+    options.text_columns.push_back(flags_.label);
   }
   if (!flags_.weight.empty()) {
     if (is_wanted(flags_.weight) || flags_.weight == flags_.label) {
@@ -106,33 +114,55 @@ table::FrameReadOptions EvidenceRun::train_options() const {
   return options;
 }
 
+/// A row without a label or weight that is needed is an error, or is marked as dropped.
 RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_weight, std::uint64_t first_row,
-                                 const std::string& table) const {
+                                 const std::string& table) {
   RowValues values;
   const auto column = [&](const std::string& name) -> const limen::Column& {
     return *std::ranges::find(frame.columns, name, &limen::Column::name);
   };
-  if (with_label) values.label = positive_.labels(column(flags_.label), table);
+  const auto drop = [&](std::size_t row) {
+    values.dropped.resize(frame.num_rows, 0);
+    values.num_dropped += values.dropped[row] == 0 ? 1 : 0;
+    values.dropped[row] = 1;
+  };
+  if (with_label) {
+    values.label = read_labels(column(flags_.label), rule_, table, first_row, seen_);
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
+      if (values.label[row] != kMissingLabel) continue;
+      if (!flags_.labels.drop_missing) refuse_missing_label(table, flags_.label, first_row + row, rule_);
+      values.label[row] = 0;
+      drop(row);
+    }
+  }
   if (with_weight) {
     values.weight = std::get<NumberValues>(column(flags_.weight).values);
-    for (std::size_t row = 0; row < values.weight.size(); ++row) {
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.weight[row] >= 0) continue;
-      throw InvalidInput(fmt::format("{}: row {}, column \"{}\": a weight is a number of at least 0", table,
-                                     first_row + row + 1, flags_.weight));
+      if (flags_.labels.drop_missing && std::isnan(values.weight[row])) {
+        values.weight[row] = 0;
+        drop(row);
+        continue;
+      }
+      throw InvalidInput(Where{table, fmt::format("row {}", first_row + row + 1), flags_.weight},
+                         "a weight is a number of at least 0",
+                         std::isnan(values.weight[row]) ? Cause::kMissingValue : Cause::kOther);
     }
   }
   return values;
 }
 
-/// Rows without a label have weight 0, and so have negatives that are not kept.
+/// Rows that are dropped have weight 0, and so have negatives that are not kept.
 RowValues EvidenceRun::training_values(const Frame& frame, std::uint64_t first_row) {
   RowValues values = values_of(frame, reads_label(), !flags_.weight.empty(), first_row, shown(flags_.train));
-  if (!reads_label()) return values;
-  const auto unlabelled = std::ranges::count(values.label, PositiveRule::kMissing);
-  unlabelled_ += static_cast<std::uint64_t>(unlabelled);
-  if (flags_.tau > 1 || unlabelled > 0) {
-    values.weight = undersampled(values.label, values.weight, first_row, flags_.tau, flags_.seed);
-    std::ranges::replace(values.label, PositiveRule::kMissing, std::uint8_t{0});
+  dropped_ += values.num_dropped;
+  if (flags_.tau == 1 && values.num_dropped == 0) return values;
+  if (values.weight.empty()) values.weight.assign(frame.num_rows, 1);
+  const Undersampling undersampling(flags_.tau, flags_.seed);
+  for (std::size_t row = 0; row < frame.num_rows; ++row) {
+    const bool is_dropped = !values.dropped.empty() && values.dropped[row] != 0;
+    const bool is_negative = reads_label() && values.label[row] == 0;
+    if (is_dropped || (is_negative && !undersampling.keeps(first_row + row))) values.weight[row] = 0;
   }
   return values;
 }
@@ -166,7 +196,7 @@ Evidence EvidenceRun::count() {
         rows += frame.num_rows;
       });
       keys->finish_fit();
-      unlabelled_ = 0;
+      dropped_ = 0;
     }
   }
   std::unique_ptr<EvidenceCounter> counter;
@@ -186,6 +216,7 @@ Evidence EvidenceRun::count() {
     counter->add(key_frame(frame, keys_, shown(flags_.train)), values.label, values.weight);
     rows += frame.num_rows;
   });
+  if (reads_label()) require_positive_seen(rule_, seen_, shown(flags_.train), flags_.label);
   return std::move(*counter).finish();
 }
 
@@ -216,19 +247,14 @@ void EvidenceRun::write(const Evidence& evidence) {
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
   std::uint64_t rows = 0;
-  const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t>) {
+  if (flags_.leave_one_out) dropped_ = 0;  // DATA is TRAIN: its rows come again
+  const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t> keep) {
     const Frame key_rows = key_frame(frame, keys_, name);
-    RowValues values = values_of(frame, with_label, with_weight, rows, name);
-    if (!flags_.add_label.empty()) {
-      const auto missing = std::ranges::find(values.label, PositiveRule::kMissing);
-      if (missing != values.label.end()) {
-        throw InvalidInput(fmt::format("{}: row {}, column \"{}\": the label is missing", name,
-                                       rows + static_cast<std::uint64_t>(missing - values.label.begin()) + 1,
-                                       flags_.label));
-      }
-      std::get<std::vector<std::uint8_t>>(added.back()) = values.label;
-    }
-    if (flags_.leave_one_out) values = training_values(frame, rows);
+    RowValues values =
+        flags_.leave_one_out ? training_values(frame, rows) : values_of(frame, with_label, with_weight, rows, name);
+    if (!flags_.add_label.empty()) std::get<std::vector<std::uint8_t>>(added.back()) = values.label;
+    for (std::size_t row = 0; row < values.dropped.size(); ++row) keep[row] = values.dropped[row] == 0 ? 1 : 0;
+    data_dropped_ += values.num_dropped;
     const EvidenceRows found = flags_.leave_one_out
                                    ? evidence.query(key_rows, {.label = values.label, .weight = values.weight})
                                    : evidence.query(key_rows);
@@ -238,18 +264,22 @@ void EvidenceRun::write(const Evidence& evidence) {
     if (flags_.positives) set_counts(added[next++], found.positives);
     if (!flags_.rate.empty()) std::get<std::vector<double>>(added[next++]) = found.rate;
     const auto all_keys = static_cast<std::int32_t>(keys_.size());
-    backed_off_ += static_cast<std::uint64_t>(
-        std::ranges::count_if(found.keys_used, [&](std::int32_t used) { return used < all_keys; }));
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
+      backed_off_ += keep[row] != 0 && found.keys_used[row] < all_keys ? 1 : 0;
+    }
     rows += frame.num_rows;
   };
   result_ = table::append_columns(flags_.data, flags_.output, options, added_columns(), fill);
 }
 
 void EvidenceRun::print(const Evidence& evidence) const {
-  if (unlabelled_ > 0) {
-    fmt::print(stderr, "{}: left out {} without a label\n", shown(flags_.train),
-               plural_text(static_cast<double>(unlabelled_), "row"));
-  }
+  const auto say_dropped = [](const std::string& table, std::uint64_t count) {
+    if (count == 0) return;
+    fmt::print(stderr, "{}: left out {} without a label or weight\n", table,
+               plural_text(static_cast<double>(count), "row"));
+  };
+  say_dropped(shown(flags_.train), dropped_);
+  if (!flags_.leave_one_out) say_dropped(shown(flags_.data), data_dropped_);
   if (flags_.output == "-") return;
   if (flags_.json) {
     Json report = {{"training_rows", count_json(evidence.num_rows())}};
@@ -266,7 +296,8 @@ void EvidenceRun::print(const Evidence& evidence) const {
              plural_text(static_cast<double>(evidence.num_cells()), "cell"), fmt::join(flags_.keys, ", "));
   fmt::print("{}, {} ({:.2f}%) with an empty cell, written to {}\n",
              plural_text(static_cast<double>(result_.rows), "row"), count_text(static_cast<double>(backed_off_)),
-             100.0 * static_cast<double>(backed_off_) / static_cast<double>(result_.rows), flags_.output);
+             100.0 * static_cast<double>(backed_off_) / std::max(1.0, static_cast<double>(result_.rows)),
+             flags_.output);
 }
 
 int EvidenceRun::run() {
@@ -289,7 +320,8 @@ void check(const EvidenceFlags& flags) {
   };
   need_label(!flags.rate.empty(), "--rate");
   need_label(flags.positives, "--positives");
-  need_label(!flags.positive.empty(), "--positive");
+  need_label(!flags.labels.positive.empty(), "--positive");
+  need_label(!flags.labels.positive_if.empty(), "--positive-if");
   need_label(!flags.add_label.empty(), "--add-label");
   need_label(flags.tau != 1, "--tau");
   if (!(flags.tau >= 1) || !std::isfinite(flags.tau)) throw InvalidInput("--tau: must be a number of at least 1");
@@ -319,9 +351,7 @@ void add_evidence(CLI::App& program, Action& action) {
       ->allow_extra_args(false)
       ->required();
   verb->add_option("--label", flags->label, "Column of the label")->type_name("COLUMN");
-  verb->add_option("--positive", flags->positive,
-                   "The label of positives, or a comparison such as \">30\"; default: 1 or true")
-      ->type_name("VALUE");
+  add_label_flags(*verb, flags->labels);
   verb->add_option("--weight", flags->weight, "Column of the training rows' weights")->type_name("COLUMN");
   verb->add_flag("--rate{score}", flags->rate,
                  "Also add the smoothed rate of positives, as the column score (--rate=NAME: as NAME)");
@@ -350,7 +380,7 @@ void add_evidence(CLI::App& program, Action& action) {
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen evidence train.csv holdout.csv --keys origin,destination,date:hour --label delay\n"
-      "           --positive \">30\" --rate --add-label -o predictions.csv\n"
+      "           --positive-if \">30\" --rate --add-label -o predictions.csv\n"
       "Where no training row is in the cell of all keys, the last key is dropped, then the one before.\n"
       "uncertainty: -log(1 + evidence), or the number of dropped keys less evidence / (1 + evidence).");
   verb->callback([flags, &action] {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "limen/base/error.h"
 #include "limen/base/frame.h"
 #include "limen/train/model.h"
 
@@ -14,6 +16,20 @@ namespace limen::cli {
 /// The parts of the rows of a table from `first_row` on; all are for training when it was not split.
 [[nodiscard]] std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& split, const Frame& frame,
                                                      std::uint64_t first_row);
+
+/// The times by which a table was split; split: with a time column.
+[[nodiscard]] std::vector<double> times_of_rows(const train::SplitUse& split, const Frame& frame,
+                                                std::uint64_t first_row);
+
+/// Calls the library, which knows rows and columns but not files: its errors get the table's name.
+template <typename Call>
+auto in_table(const std::string& table, const Call& call) {
+  try {
+    return call();
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(Where{table, error.where().place, error.where().column}, error.problem(), error.cause());
+  }
+}
 
 /// Appends the rows whose `chosen` is not 0.
 void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, std::span<const std::uint8_t> chosen,

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "frame_flags.h"
 #include "limen/base/error.h"
-#include "limen/base/nearest_name.h"
+#include "limen/base/label_column.h"
+#include "limen/base/text.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
@@ -15,15 +17,17 @@
 
 namespace limen::cli {
 
+std::vector<double> times_of_rows(const train::SplitUse& split, const Frame& frame, std::uint64_t first_row) {
+  const auto column = std::ranges::find(frame.columns, split.time_column, &limen::Column::name);
+  return time_values(*column, split.time_format, first_row);
+}
+
 std::vector<train::Part> parts_of_rows(const std::optional<train::SplitUse>& split, const Frame& frame,
                                        std::uint64_t first_row) {
   if (!split) return std::vector<train::Part>(frame.num_rows, train::Part::kTrain);
   if (split->time_column.empty()) return train::split_rows(first_row, frame.num_rows, split->options);
-  const auto column = std::ranges::find(frame.columns, split->time_column, &limen::Column::name);
   std::vector<train::Part> parts;
-  for (const double time : train::time_values(*column, split->time_format, first_row)) {
-    parts.push_back(split->cuts.part(time));
-  }
+  for (const double time : times_of_rows(*split, frame, first_row)) parts.push_back(split->cuts.part(time));
   return parts;
 }
 
@@ -54,6 +58,9 @@ struct PredictFlags {
   std::string part;
   std::string device = "cpu";
   std::vector<std::string> keep;
+  int threads = 0;
+  bool drop_missing = false;
+  bool row_number = false;
   bool keep_all = false;
   bool all_columns = false;
   bool json = false;
@@ -69,8 +76,34 @@ struct AddedNames {
 void check_label_free(const std::vector<std::string>& kept, const AddedNames& added) {
   for (const std::string& name : kept) {
     if (std::ranges::find(added.names, name) == added.names.end()) continue;
-    throw InvalidInput(fmt::format("--keep: \"{}\" is a column that predict adds", name));
+    throw InvalidInput(fmt::format("--keep: {} is a column that predict adds", limen::quoted(name)));
   }
+}
+
+/// Parts are of the rows of one table: another one, or the same with rows moved, taken out or changed, is refused.
+void check_table(const PredictFlags& flags, const train::Model& model, table::FrameReadOptions read) {
+  const std::optional<train::TableFingerprint>& known = model.card().split->table;
+  if (!known) {
+    throw InvalidInput(flags.model, "does not say which table it was split on, it is of an older version: train anew");
+  }
+  read.columns = known->columns;
+  for (const train::ColumnUse& column : model.features().columns()) {
+    if (std::ranges::find(read.columns, column.name) == read.columns.end()) continue;
+    (column.kind == train::ColumnKind::kNumeric ? read.number_columns : read.text_columns).push_back(column.name);
+  }
+  train::FingerprintTaker taker(known->columns);
+  table::for_each_frame(flags.data, read, [&](const Frame& frame) { taker.add(frame); });
+  const train::TableFingerprint& found = taker.fingerprint();
+  if (found == *known) return;
+  const std::string how =
+      found.rows != known->rows
+          ? fmt::format("it has {}, that one had {}", plural_text(static_cast<double>(found.rows), "row"),
+                        count_text(static_cast<double>(known->rows)))
+          : std::string("its rows are in another order, or have other values");
+  throw InvalidInput(shown(flags.data),
+                     fmt::format("is not the table that {} was split on: {}; --part goes by the rows "
+                                 "of that table",
+                                 flags.model, how));
 }
 
 int run(const PredictFlags& flags) {
@@ -78,7 +111,7 @@ int run(const PredictFlags& flags) {
   (void)open_output(flags.output, {});
   const train::Model model = [&] {
     try {
-      return train::Model::load(flags.model, flags.device);
+      return train::Model::load(flags.model, flags.device, flags.threads);
     } catch (const IoError& error) {
       throw InvalidInput(error.what());
     }
@@ -117,12 +150,16 @@ int run(const PredictFlags& flags) {
   const auto is_present = [&](const std::string& name) {
     return is_stdin || std::ranges::find(present, name) != present.end();
   };
+  if (part) {
+    if (is_stdin) throw InvalidInput("--part: the table is read twice; give a file, not stdin");
+    with_bad_input([&] { check_table(flags, model, read); });
+  }
   for (const train::ColumnUse& column : model.features().columns()) {
     if (!is_present(column.name)) {
-      const std::string nearest = nearest_name(column.name, present);
-      throw InvalidInput(fmt::format("{}: has no column \"{}\", which the model needs{}", shown(flags.data),
-                                     column.name,
-                                     nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+      throw InvalidInput(shown(flags.data),
+                         fmt::format("has no column {}, which the model needs{}", limen::quoted(column.name),
+                                     did_you_mean(column.name, present)),
+                         Cause::kNoSuchColumn);
     }
     read.columns.push_back(column.name);
     (column.kind == train::ColumnKind::kNumeric ? read.number_columns : read.text_columns).push_back(column.name);
@@ -137,13 +174,16 @@ int run(const PredictFlags& flags) {
   if (has_label) want_text(label);
   if (part && !card.split->time_column.empty()) {
     if (!is_present(card.split->time_column)) {
-      throw InvalidInput(fmt::format("{}: has no column \"{}\", by which the parts were made", shown(flags.data),
-                                     card.split->time_column));
+      throw InvalidInput(
+          shown(flags.data),
+          fmt::format("has no column {}, by which the parts were made", limen::quoted(card.split->time_column)),
+          Cause::kNoSuchColumn);
     }
     want_text(card.split->time_column);
   }
 
   AddedNames added;
+  if (flags.row_number) added.names.push_back("row_number");
   if (has_label) added.names.push_back("label");
   added.has_label = has_label;
   added.names.insert(added.names.end(), {"score", "uncertainty"});
@@ -156,25 +196,39 @@ int run(const PredictFlags& flags) {
   check_label_free(flags.keep, added);
   std::vector<table::AddedColumn> columns;
   for (const std::string& name : added.names) {
-    columns.push_back({name, name == "label" ? table::AddedType::kUint8 : table::AddedType::kDouble});
+    columns.push_back({name, name == "label"        ? table::AddedType::kUint8
+                             : name == "row_number" ? table::AddedType::kInt64
+                                                    : table::AddedType::kDouble});
   }
 
   std::uint64_t first_row = 0;
   double positives = 0;
+  std::uint64_t dropped = 0;
   const auto fill = [&](const Frame& frame, std::span<table::AddedValues> values, std::span<std::uint8_t> keep) {
     if (part) {
       const std::vector<train::Part> parts = parts_of_rows(card.split, frame, first_row);
       for (std::size_t row = 0; row < frame.num_rows; ++row) keep[row] = parts[row] == *part ? 1 : 0;
     }
-    const train::FeatureRows rows = model.features().encode(
-        frame, {.labels = has_label ? train::LabelUse::kRequired : train::LabelUse::kIgnore, .first_row = first_row});
-    // Only the rows of the part are predicted; the others keep zeros and are not written. The passes of mc-dropout go
-    // by row number: there all rows are predicted.
-    const bool chooses = part && card.model.head.kind != train::Head::kMcDropout;
+    train::EncodeOptions encode = {.labels = has_label ? train::LabelUse::kRequired : train::LabelUse::kIgnore,
+                                   .first_row = first_row,
+                                   .num_threads = flags.threads};
+    if (flags.drop_missing) encode.missing_labels = train::MissingLabels::kMark;
+    const train::FeatureRows rows = in_table(shown(flags.data), [&] { return model.features().encode(frame, encode); });
+    for (std::size_t row = 0; row < rows.label.size(); ++row) {
+      if (rows.label[row] != kMissingLabel || keep[row] == 0) continue;
+      keep[row] = 0;
+      ++dropped;
+    }
+    // Only the rows that are written are predicted; the others keep zeros.
+    const bool chooses = std::ranges::find(keep, std::uint8_t{0}) != keep.end();
     train::FeatureRows chosen;
     if (chooses) add_rows(model.features().shape(), rows, keep, chosen);
-    const train::Prediction prediction = model.predict(chooses ? chosen : rows, first_row);
+    const train::Prediction prediction = model.predict(chooses ? chosen : rows);
     std::size_t next = 0;
+    if (flags.row_number) {
+      auto& numbers = std::get<std::vector<std::int64_t>>(values[next++]);
+      std::iota(numbers.begin(), numbers.end(), static_cast<std::int64_t>(first_row + 1));
+    }
     if (has_label) {
       std::get<std::vector<std::uint8_t>>(values[next++]) = rows.label;
       for (std::size_t row = 0; row < frame.num_rows; ++row) positives += keep[row] != 0 ? rows.label[row] : 0;
@@ -198,6 +252,10 @@ int run(const PredictFlags& flags) {
   };
   table::AppendResult result;
   with_bad_input([&] { result = table::append_columns(flags.data, flags.output, options, columns, fill); });
+  if (dropped > 0) {
+    fmt::print(stderr, "{}: left out {} without a label\n", shown(flags.data),
+               plural_text(static_cast<double>(dropped), "row"));
+  }
   if (flags.output == "-") return kDone;
   if (flags.json) {
     Json report = {{"rows", result.rows}, {"uncertainty", train::to_string(kind)}};
@@ -231,6 +289,13 @@ void add_predict(CLI::App& program, Action& action) {
       ->type_name("A,B")
       ->delimiter(',')
       ->allow_extra_args(false);
+  verb->add_flag("--row-number", flags->row_number,
+                 "Write the number of the row in DATA, from 1, as row_number: to join decisions back");
+  verb->add_flag("--drop-missing", flags->drop_missing, "Leave out rows without a label, and say how many");
+  verb->add_option("--threads", flags->threads, "Threads, 0 = all cores; the result is the same")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096).description(""));
   verb->add_flag("--keep-all", flags->keep_all, "Copy all columns of DATA");
   verb->add_option("--output-format", flags->output_format,
                    "csv, tsv, parquet or arrow; default: by the extension of the output")

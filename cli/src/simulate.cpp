@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "limen/base/error.h"
+#include "limen/base/random.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -58,17 +59,10 @@ std::size_t write_predictions(Writer& out, const Simulation& simulation, const S
   return rows.label.size();
 }
 
-/// A number in [0, 1) that depends on the seed and the two keys only (splitmix64).
+/// A number in [0, 1) that depends on the seed and the two keys only.
 double hashed_uniform(std::uint64_t seed, std::uint64_t key, std::uint64_t stream) {
-  std::uint64_t x = seed * 0x9E3779B97F4A7C15U + key * 0xBF58476D1CE4E5B9U + stream * 0x94D049BB133111EBU + 1;
-  for (int round = 0; round < 2; ++round) {
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9U;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBU;
-    x ^= x >> 31;
-  }
-  return static_cast<double>(x >> 11) * 0x1p-53;
+  const std::uint64_t word = seed * kGoldenRatio + key * 0xbf58476d1ce4e5b9U + stream * 0x94d049bb133111ebU + 1;
+  return unit_interval(mix(mix(word)));
 }
 
 /// What a model that does not know the process sees of a row: the region's name, and its place on a map with a little

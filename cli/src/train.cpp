@@ -10,8 +10,12 @@
 #include <memory>
 
 #include "frame_flags.h"
+#include "label_flags.h"
 #include "limen/base/error.h"
-#include "limen/base/nearest_name.h"
+#include "limen/base/label_column.h"
+#include "limen/base/read_file.h"
+#include "limen/base/text.h"
+#include "limen/base/undersampling.h"
 #include "limen/train/model.h"
 #include "limen/train/schema.h"
 #include "model_rows.h"
@@ -23,6 +27,7 @@ namespace limen::cli {
 namespace {
 
 constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+constexpr std::size_t kMostCheckpointBytes = std::size_t{1} << 38U;
 constexpr const char* kLogFile = "training.jsonl";
 
 struct TrainFlags {
@@ -36,7 +41,7 @@ struct TrainFlags {
   std::string gated = "geglu";
   std::string schedule = "cosine";
   std::string scaling = "auto";
-  std::string positive;
+  LabelFlags labels;
   std::vector<std::string> date;
   std::string split;
   std::string split_by_time;
@@ -73,7 +78,10 @@ class TrainRun {
   void find_columns();
   void find_time_cuts();
   [[nodiscard]] std::vector<train::Part> parts_of(const Frame& frame, std::uint64_t first_row) const;
-  [[nodiscard]] std::vector<std::uint8_t> kept_aside(std::uint64_t first_row, std::size_t num_rows) const;
+  [[nodiscard]] std::vector<std::uint8_t> kept_aside(const Frame& frame, std::uint64_t first_row) const;
+  [[nodiscard]] std::vector<std::string> fingerprint_columns() const;
+  void leave_out_missing(const Frame& frame, std::uint64_t first_row, std::vector<std::uint8_t>& chosen) const;
+  [[nodiscard]] train::FeatureRows encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table);
   void fit_features();
   void encode();
   [[nodiscard]] train::TrainResult train_networks();
@@ -89,6 +97,7 @@ class TrainRun {
   std::optional<train::FeatureTransform> transform_;
   train::TrainingSet set_;
   std::uint64_t rows_read_ = 0;
+  std::uint64_t rows_dropped_ = 0;  // without a label
   std::ofstream log_;
 };
 
@@ -114,6 +123,8 @@ void TrainRun::check() const {
   if (!flags_.split_by_time.empty() && flags_.split.empty()) {
     throw InvalidInput("--split-by-time needs the shares: --split 0.6,0.2,0.2");
   }
+  if (!(flags_.tau >= 1 && flags_.tau <= 1e9))
+    throw InvalidInput(fmt::format("--tau: tau is {:g}, must be 1 to 1e9", flags_.tau));
   if (!(flags_.validation > 0 && flags_.validation < 1)) {
     throw InvalidInput("--validation: must be a share between 0 and 1 of the training rows");
   }
@@ -190,10 +201,17 @@ void TrainRun::find_columns() {
   for (const table::ColumnInfo& column : found) names.push_back(column.name);
   const auto require = [&](const std::string& name, const char* flag) {
     if (std::ranges::find(names, name) != names.end()) return;
-    const std::string nearest = nearest_name(name, names);
-    throw InvalidInput(fmt::format("{}: has no column \"{}\" ({}){}", shown(flags_.data), name, flag,
-                                   nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+    throw InvalidInput(shown(flags_.data),
+                       fmt::format("has no column {} ({}){}", limen::quoted(name), flag, did_you_mean(name, names)),
+                       Cause::kNoSuchColumn);
   };
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (!trimmed(names[at]).empty()) continue;
+    throw InvalidInput(shown(flags_.data),
+                       fmt::format("column {} has no name (an index that was written along?): take it out of the "
+                                   "table, or give all names with --names",
+                                   at + 1));
+  }
   require(flags_.features.label, "--label");
   for (const std::string& name : flags_.features.drop) require(name, "--drop");
   if (!flags_.split_by_time.empty()) require(flags_.split_by_time, "--split-by-time");
@@ -220,10 +238,16 @@ void TrainRun::find_time_cuts() {
     options.columns = {use.time_column};
     std::vector<double> times;
     table::for_each_frame(flags_.data, options, [&](const Frame& frame) {
-      const std::vector<double> batch = train::time_values(frame.columns[0], use.time_format, times.size());
+      const std::vector<double> batch =
+          in_table(shown(flags_.data), [&] { return time_values(frame.columns[0], use.time_format, times.size()); });
       times.insert(times.end(), batch.begin(), batch.end());
     });
-    use.cuts = train::time_cuts(times, use.options);
+    use.cuts = in_table(shown(flags_.data), [&] { return train::time_cuts(times, use.options); });
+    if (flags_.validation_data.empty()) {
+      std::erase_if(times, [&](double time) { return use.cuts.part(time) != train::Part::kTrain; });
+      const train::SplitOptions shares = {.fractions = {1 - flags_.validation, flags_.validation, 0}};
+      use.validation_from = in_table(shown(flags_.data), [&] { return train::time_cuts(times, shares).holdout_from; });
+    }
   }
   card_.split = use;
 }
@@ -232,10 +256,17 @@ std::vector<train::Part> TrainRun::parts_of(const Frame& frame, std::uint64_t fi
   return parts_of_rows(card_.split, frame, first_row);
 }
 
-/// 1 for the rows that choose the epoch: a share by row number alone, unless there is a file of them.
-std::vector<std::uint8_t> TrainRun::kept_aside(std::uint64_t first_row, std::size_t num_rows) const {
+/// 1 for the rows that choose the epoch, unless there is a file of them: by time the latest of the training part, so
+/// that the epoch is chosen as the model is used; else a share by row number alone.
+std::vector<std::uint8_t> TrainRun::kept_aside(const Frame& frame, std::uint64_t first_row) const {
+  const std::size_t num_rows = frame.num_rows;
   std::vector<std::uint8_t> aside(num_rows, 0);
   if (!flags_.validation_data.empty()) return aside;
+  if (card_.split && card_.split->validation_from) {
+    const std::vector<double> times = times_of_rows(*card_.split, frame, first_row);
+    for (std::size_t row = 0; row < num_rows; ++row) aside[row] = times[row] >= *card_.split->validation_from ? 1 : 0;
+    return aside;
+  }
   train::SplitOptions options;
   options.fractions = {1 - flags_.validation, flags_.validation, 0};
   options.seed = flags_.training.seed + 1;
@@ -244,10 +275,32 @@ std::vector<std::uint8_t> TrainRun::kept_aside(std::uint64_t first_row, std::siz
   return aside;
 }
 
+/// A row without a label, of whatever part, is an error, or with --drop-missing not among the chosen ones.
+void TrainRun::leave_out_missing(const Frame& frame, std::uint64_t first_row, std::vector<std::uint8_t>& chosen) const {
+  const auto column = std::ranges::find(frame.columns, flags_.features.label, &limen::Column::name);
+  const std::vector<std::uint8_t> missing = missing_labels(*column);
+  for (std::size_t row = 0; row < frame.num_rows; ++row) {
+    if (missing[row] == 0) continue;
+    if (!flags_.labels.drop_missing) {
+      refuse_missing_label(shown(flags_.data), flags_.features.label, first_row + row, label_rule(flags_.labels));
+    }
+    chosen[row] = 0;
+  }
+}
+
+train::FeatureRows TrainRun::encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table) {
+  train::EncodeOptions options = {.labels = train::LabelUse::kRequired, .first_row = first_row};
+  if (flags_.labels.drop_missing) options.missing_labels = train::MissingLabels::kMark;
+  options.num_threads = flags_.training.num_threads;
+  train::FeatureRows rows = in_table(table, [&] { return transform_->encode(frame, options); });
+  rows_dropped_ += static_cast<std::uint64_t>(std::ranges::count(rows.label, kMissingLabel));
+  return rows;
+}
+
 void TrainRun::fit_features() {
   train::FeatureOptions options = flags_.features;
   options.scaling = parse_scaling(flags_.scaling);
-  if (!flags_.positive.empty()) options.positive = flags_.positive;
+  options.label_rule = label_rule(flags_.labels);
   options.seed = flags_.training.seed;
   options.num_threads = flags_.training.num_threads;
   std::erase_if(options.drop,
@@ -256,46 +309,72 @@ void TrainRun::fit_features() {
   std::uint64_t first_row = 0;
   table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
     const std::vector<train::Part> parts = parts_of(frame, first_row);
-    std::vector<std::uint8_t> chosen = kept_aside(first_row, frame.num_rows);
+    std::vector<std::uint8_t> chosen = kept_aside(frame, first_row);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       chosen[row] = parts[row] == train::Part::kTrain && chosen[row] == 0 ? 1 : 0;
     }
-    fitter.add(frame, chosen);
+    leave_out_missing(frame, first_row, chosen);
+    in_table(shown(flags_.data), [&] { fitter.add(frame, chosen); });
     first_row += frame.num_rows;
   });
   rows_read_ = first_row;
-  transform_ = fitter.finish();
+  transform_ = in_table(shown(flags_.data), [&] { return fitter.finish(); });
+  for (const std::string& name : transform_->identifiers()) {
+    fmt::print(stderr,
+               "{}: column {} is left out: every row has a whole number of its own there, as an identifier "
+               "(--numeric {} uses it)\n",
+               shown(flags_.data), limen::quoted(name), escaped(name));
+  }
+}
+
+/// The label, the column of times and a few features.
+std::vector<std::string> TrainRun::fingerprint_columns() const {
+  constexpr std::size_t kMostFeatures = 4;
+  std::vector<std::string> columns = {flags_.features.label};
+  if (!flags_.split_by_time.empty()) columns.push_back(flags_.split_by_time);
+  std::size_t features = 0;
+  for (const train::ColumnUse& column : transform_->columns()) {
+    if (features++ == kMostFeatures) break;
+    if (column.name != flags_.split_by_time) columns.push_back(column.name);
+  }
+  return columns;
 }
 
 void TrainRun::encode() {
   set_.shape = transform_->shape();
-  train::SplitOptions undersampling;
-  undersampling.tau = flags_.tau;
-  undersampling.seed = flags_.training.seed;
+  train::FingerprintTaker fingerprint(fingerprint_columns());
+  const Undersampling undersampling(flags_.tau, flags_.training.seed);
   std::uint64_t first_row = 0;
   table::for_each_frame(flags_.data, read_options(flags_.data), [&](const Frame& frame) {
     const std::vector<train::Part> parts = parts_of(frame, first_row);
-    const train::FeatureRows rows =
-        transform_->encode(frame, {.labels = train::LabelUse::kRequired, .first_row = first_row});
-    const std::vector<std::uint8_t> kept = train::undersample(first_row, parts, rows.label, undersampling);
-    std::vector<std::uint8_t> learned(frame.num_rows);
-    std::vector<std::uint8_t> validated = kept_aside(first_row, frame.num_rows);  // at the natural rate
+    const train::FeatureRows rows = encode_rows(frame, first_row, shown(flags_.data));
+    if (card_.split) fingerprint.add(frame);
+    std::vector<std::uint8_t> learned(frame.num_rows, 0);
+    std::vector<std::uint8_t> validated = kept_aside(frame, first_row);  // at the natural rate
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
-      if (parts[row] != train::Part::kTrain) validated[row] = 0;
-      learned[row] = parts[row] == train::Part::kTrain && validated[row] == 0 ? kept[row] : 0;
+      if (parts[row] != train::Part::kTrain || rows.label[row] == kMissingLabel) validated[row] = 0;
+      if (parts[row] != train::Part::kTrain || rows.label[row] == kMissingLabel || validated[row] != 0) continue;
+      learned[row] = rows.label[row] == 1 || undersampling.keeps(first_row + row) ? 1 : 0;
     }
     add_rows(set_.shape, rows, learned, set_.train);
     if (flags_.validation_data.empty()) add_rows(set_.shape, rows, validated, set_.validation);
     first_row += frame.num_rows;
   });
-  if (flags_.validation_data.empty()) return;
-  first_row = 0;
-  table::for_each_frame(flags_.validation_data, read_options(flags_.validation_data), [&](const Frame& frame) {
-    const train::FeatureRows rows =
-        transform_->encode(frame, {.labels = train::LabelUse::kRequired, .first_row = first_row});
-    add_rows(set_.shape, rows, std::vector<std::uint8_t>(frame.num_rows, 1), set_.validation);
-    first_row += frame.num_rows;
-  });
+  if (card_.split) card_.split->table = fingerprint.fingerprint();
+  if (!flags_.validation_data.empty()) {
+    first_row = 0;
+    table::for_each_frame(flags_.validation_data, read_options(flags_.validation_data), [&](const Frame& frame) {
+      const train::FeatureRows rows = encode_rows(frame, first_row, shown(flags_.validation_data));
+      std::vector<std::uint8_t> validated(frame.num_rows);
+      for (std::size_t row = 0; row < frame.num_rows; ++row) validated[row] = rows.label[row] != kMissingLabel ? 1 : 0;
+      add_rows(set_.shape, rows, validated, set_.validation);
+      first_row += frame.num_rows;
+    });
+  }
+  if (rows_dropped_ > 0) {
+    fmt::print(stderr, "{}: left out {} without a label\n", shown(flags_.data),
+               plural_text(static_cast<double>(rows_dropped_), "row"));
+  }
 }
 
 train::TrainResult TrainRun::train_networks() {
@@ -330,13 +409,13 @@ train::TrainResult TrainRun::train_networks() {
                  progress.loss, progress.rows_per_second / 1000, progress.seconds_left);
     };
   }
-  const std::string checkpoint = flags_.resume ? train::read_whole(path(kCheckpointFile)) : "";
+  const std::string checkpoint = flags_.resume ? read_regular_file(path(kCheckpointFile), kMostCheckpointBytes) : "";
   try {
-    return train::train(set_, flags_.options, flags_.training, hooks, checkpoint);
-  } catch (const InvalidInput& error) {
+    return in_table(flags_.resume ? flags_.output : shown(flags_.data),
+                    [&] { return train::train(set_, flags_.options, flags_.training, hooks, checkpoint); });
+  } catch (...) {
     clear_line();
-    throw InvalidInput(fmt::format("{}: {}", flags_.resume ? flags_.output : shown(flags_.data),
-                                   without_prefix(without_prefix(error.what(), "train"), "Network")));
+    throw;
   }
 }
 
@@ -386,26 +465,18 @@ int TrainRun::run() {
   }
   train::validate(flags_.training);
   for (const std::string& date : flags_.date) {
-    flags_.features.date[date] = train::DateFormat::kText;
+    flags_.features.date[date] = DateFormat::kText;
   }
   flags_.features.categorical.insert(flags_.features.categorical.end(), flags_.frame.categorical.begin(),
                                      flags_.frame.categorical.end());
   std::optional<train::Model> model;
   train::TrainResult result;
-  try {
-    with_bad_input([&] {
-      find_columns();
-      find_time_cuts();
-      fit_features();
-      encode();
-    });
-  } catch (const InvalidInput& error) {
-    // Features know rows and columns, not files and flags.
-    std::string message = without_prefix(without_prefix(error.what(), "features"), "encode");
-    if (const std::size_t at = message.find("`positive`"); at != std::string::npos)
-      message.replace(at, 10, "--positive");
-    throw InvalidInput(message == error.what() ? message : shown(flags_.data) + ": " + message);
-  }
+  with_bad_input([&] {
+    find_columns();
+    find_time_cuts();
+    fit_features();
+    encode();
+  });
   const auto positives = std::ranges::count(set_.train.label, std::uint8_t{1});
   result = train_networks();
   if (!result.diverged.empty()) fmt::print(stderr, "limen: {}: {}\n", flags_.output, result.diverged);
@@ -427,7 +498,7 @@ int TrainRun::run() {
   card_.average_precision = result.average_precision;
   card_.roc_auc = result.roc_auc;
   card_.history = result.history;
-  model.emplace(*transform_, card_, result.weights);
+  model.emplace(*transform_, card_, result.weights, flags_.training.num_threads);
   prepare_folder();
   model->save(flags_.output);
   // Whole: a run that was broken may have written an epoch twice, or half of it.
@@ -451,9 +522,7 @@ void add_train(CLI::App& program, Action& action) {
   verb->add_option("DATA", flags->data, "Table with features and label: one or more files")->required();
   verb->add_option("-o,--output", flags->output, "Folder of the model")->required()->type_name("MODEL");
   verb->add_option("--label", flags->features.label, "Column of the label")->type_name("COLUMN");
-  verb->add_option("--positive", flags->positive,
-                   "The label of positives, or a comparison such as \">30\"; default: 1, true or yes")
-      ->type_name("VALUE");
+  add_label_flags(*verb, flags->labels);
   list("--numeric", flags->features.numeric, "Columns of numbers; default: those that look like numbers");
   list("--date", flags->date, "Columns of dates; default: text that reads as dates");
   list("--drop", flags->features.drop, "Columns to leave out");

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Late by more than 30: 40, 31, 90. At JFK: 2 rows, 1 late; hour 8: both; LAX hour 9: 3 rows, 2 late.
 constexpr std::string_view kTrain =
@@ -67,13 +68,13 @@ TEST_F(EvidenceVerb, AddsEvidenceAndUncertainty) {
 
 // Strength 1: all 3/5; JFK (1 + 0.6) / 3, (JFK, 8) (1 + 8/15) / 3 = 23/45; LAX (2 + 0.6) / 4 = 0.65.
 TEST_F(EvidenceVerb, AddsTheSmoothedRateAndPositives) {
-  const std::string text =
-      output_of(with({"--label", "late", "--positive", ">30", "--rate", "--positives", "--strength", "1", "-o", "-"}));
+  const std::string text = output_of(
+      with({"--label", "late", "--positive-if", ">30", "--rate", "--positives", "--strength", "1", "-o", "-"}));
   EXPECT_EQ(text, with_uncertainty("id,date,from,evidence,uncertainty,positives,score\n"
                                    "a,2001-02-01 08:00,JFK,2,{2},1,0.5111111111111111\n"
                                    "b,2001-02-01 10:00,LAX,3,0.25,2,0.65\n"
                                    "c,2001-02-01 09:00,SFO,5,1.1666666666666665,3,0.6\n"));
-  EXPECT_THAT(output_of(with({"--label", "late", "--positive", "<=30", "--rate=p", "--strength", "0", "-o", "-"})),
+  EXPECT_THAT(output_of(with({"--label", "late", "--positive-if", "<=30", "--rate=p", "--strength", "0", "-o", "-"})),
               AllOf(HasSubstr("uncertainty,p\n"), HasSubstr("SFO,5,1.1666666666666665,0.4\n")));
 }
 
@@ -129,13 +130,44 @@ TEST_F(EvidenceVerb, AddsTheLabelAndTakesTextLabels) {
   EXPECT_EQ(output_of({"evidence", "t.csv", "t.csv", "--separator", ";", "--keys", "k", "--label", "y", "--positive",
                        ">50K", "--add-label", "-o", "-"}),
             with_uncertainty("k,y,evidence,uncertainty,label\na,>50K,2,{2},1\na,<=50K,2,{2},0\n"));
-  write_file("t.csv", "k,y\na,1\na,\n");
-  expect_refused({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "--add-label", "-o", "o.csv"},
-                 {"row 2", "label is missing"});
-  const RunResult result = run({"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "-o", "o.csv"});
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.err, HasSubstr("t.csv: left out 1 row without a label"));
-  EXPECT_THAT(result.out, HasSubstr("t.csv: 1 row, 1 positive in 1 cell of k"));
+}
+
+// Rows without a label counted as negatives when the label was a word such as NA.
+TEST_F(EvidenceVerb, MissingLabelsAreAnErrorOrAreDropped) {
+  write_file("t.csv", "k,y,w\na,no,1\na,NA,1\nb,yes,1\nb,,1\na,yes,\n");
+  const Words base = {"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "-o", "o.csv"};
+  const auto with_more = [&](const Words& more) {
+    Words words = base;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  expect_refused(base, {"t.csv: row 2: column \"y\": the label is missing"});
+  expect_refused(with_more({"--positive", "yes"}), {"t.csv: row 2: column \"y\": the label is missing"});
+  const RunResult result = run(with_more({"--drop-missing"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("t.csv: left out 2 rows without a label"));
+  EXPECT_THAT(result.out, HasSubstr("t.csv: 3 rows, 2 positives in 2 cells of k"));
+  // DATA keeps its rows where no label is asked of it.
+  EXPECT_THAT(result.out, HasSubstr("5 rows, 0 (0.00%) with an empty cell"));
+  const RunResult labelled = run(with_more({"--drop-missing", "--add-label", "--weight", "w"}));
+  EXPECT_EQ(labelled.exit_code, 0) << labelled.err;
+  EXPECT_THAT(file_text("o.csv"), AllOf(HasSubstr("a,no,1,1,"), HasSubstr("b,yes,1,1,"), Not(HasSubstr("NA"))));
+  EXPECT_THAT(labelled.err, HasSubstr("left out 3 rows without a label or weight"));
+  expect_refused(with_more({"--weight", "w", "--positive", "x"}), {"t.csv: row 2"});
+}
+
+TEST_F(EvidenceVerb, APositiveValueThatDoesNotOccurIsAnError) {
+  write_file("t.csv", "k,y\na,high\na,low\n");
+  const Words base = {"evidence", "t.csv", "t.csv", "--keys", "k", "--label", "y", "-o", "o.csv"};
+  Words words = base;
+  words.insert(words.end(), {"--positive", "hgih"});
+  expect_refused(words, {"t.csv: column \"y\": the positive value \"hgih\" does not occur", "did you mean \"high\"?"});
+  words = base;
+  words.insert(words.end(), {"--positive", "high", "--positive-if", ">3"});
+  expect_refused(words, {"--positive and --positive-if"});
+  words = base;
+  words.insert(words.end(), {"--positive-if", "high"});
+  expect_refused(words, {"--positive-if: \"high\" is not a comparison"});
 }
 
 TEST_F(EvidenceVerb, ReadsStdin) {
@@ -160,7 +192,8 @@ TEST_F(EvidenceVerb, RefusesBadInput) {
   expect_refused(with({"--tau", "5", "-o", "out.csv"}), {"--tau", "--label"});
   expect_refused(with({"--label", "from", "-o", "out.csv"}), {"--label", "key"});
   expect_refused(with({"--label", "late", "--tau", "0.5", "-o", "out.csv"}), {"--tau", "at least 1"});
-  expect_refused(with({"--label", "late", "-o", "out.csv"}), {"neither 0/1 nor true/false", "--positive"});
+  expect_refused(with({"--label", "late", "-o", "out.csv"}),
+                 {"train.csv: row 1: column \"late\": \"40\" is of neither class, must be 0/1, true/false or yes/no"});
   expect_refused(with({"--categorical", "w", "-o", "out.csv"}), {"--categorical", "\"w\""});
   expect_refused(with({"--separator", "ab", "-o", "out.csv"}), {"--separator", "\"ab\""});
   expect_refused(with({"--bins", "1", "-o", "out.csv"}), {"--bins"});

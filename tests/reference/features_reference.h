@@ -194,9 +194,9 @@ class FeaturesReference {
   }
 
   static std::string part(const std::string& text, int which) {
-    const auto date = train::parse_date(text);
+    const auto date = limen::parse_date(text);
     if (!date) return "";
-    const int values[] = {date->hour, train::weekday(*date), date->day, date->month};
+    const int values[] = {date->hour, limen::weekday(*date), date->day, date->month};
     return std::string(1, static_cast<char>('a' + values[which]));  // in the order of the values
   }
 
@@ -206,7 +206,7 @@ class FeaturesReference {
     const bool has_missing = distinct.erase("") > 0;
     if (distinct.empty() || (distinct.size() == 1 && !has_missing)) return;
     const bool dates = !declared && std::all_of(distinct.begin(), distinct.end(),
-                                                [](const std::string& text) { return train::parse_date(text); });
+                                                [](const std::string& text) { return limen::parse_date(text); });
     if (!dates) {
       const auto result = tokens(train, values, true);
       const auto of_train = tokens(train, train, true);
@@ -214,8 +214,8 @@ class FeaturesReference {
       if (std::any_of(of_train.begin(), of_train.end(), [](auto token) { return token > 0; })) inputs.push_back(result);
       return;
     }
-    const std::int64_t span = train::days_since_epoch(*train::parse_date(*distinct.rbegin())) -
-                              train::days_since_epoch(*train::parse_date(*distinct.begin()));
+    const std::int64_t span = limen::days_since_epoch(*limen::parse_date(*distinct.rbegin())) -
+                              limen::days_since_epoch(*limen::parse_date(*distinct.begin()));
     for (int which = 0; which < 4; ++which) {
       if ((which == 2 && span < 62) || (which == 3 && span < 366)) continue;
       std::vector<std::string> train_parts, parts;

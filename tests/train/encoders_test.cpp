@@ -11,6 +11,7 @@
 
 namespace {
 
+using limen::CounterRandom;
 using namespace limen::train;
 using Matrix = std::vector<std::vector<double>>;
 
@@ -393,13 +394,25 @@ TEST(EmbeddingWidth, GrowsWithTheVocabularyInFours) {
 TEST(Dropout, LeavesOutTheRateAndKeepsTheExpectation) {
   const Dropout dropout = {.rate = 0.25, .seed = 3, .chunk = 1};
   std::vector<float> mask(40001);
-  dropout.fill(0, mask.data(), mask.size());
+  dropout.fill(0, mask.data(), 1, mask.size());
   double sum = 0;
   for (const float value : mask) sum += static_cast<double>(value);
   // Deviation of the mean: sqrt(0.25 / 0.75 / 40001) = 0.0029.
   EXPECT_NEAR(sum / static_cast<double>(mask.size()), 1, 0.012);
   EXPECT_NEAR(dropout.scale(), 4.0 / 3, 1e-6);
   EXPECT_FALSE(Dropout{}.active());
+}
+
+TEST(Dropout, CanBeTheSameForAllRows) {
+  std::vector<float> one(50);
+  std::vector<float> all(200);
+  Dropout dropout = {.rate = 0.25, .seed = 3, .chunk = 1, .same_for_all_rows = true};
+  dropout.fill(2, one.data(), 1, 50);
+  dropout.fill(2, all.data(), 4, 50);
+  for (std::size_t at = 0; at < all.size(); ++at) EXPECT_EQ(all[at], one[at % 50]) << at;
+  dropout.same_for_all_rows = false;
+  dropout.fill(2, all.data(), 4, 50);
+  EXPECT_FALSE(std::equal(one.begin(), one.end(), all.begin() + 50));
 }
 
 }  // namespace

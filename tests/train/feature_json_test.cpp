@@ -25,14 +25,11 @@ struct Fitted {
 };
 
 /// Numeric, categorical, hashed, date and unused columns, and labels by the given rule.
-Fitted make_fitted(std::uint64_t seed, std::optional<std::string> positive = {}) {
+Fitted make_fitted(std::uint64_t seed, const LabelRule& rule = {}) {
   std::mt19937_64 random(seed);
   Frame frame = test::random_frame(300, random);
-  FeatureFitter fitter({.categorical = {"zip"},
-                        .label = "y",
-                        .positive = std::move(positive),
-                        .max_vocabulary = 250,
-                        .hash_buckets = 99});
+  FeatureFitter fitter(
+      {.categorical = {"zip"}, .label = "y", .label_rule = rule, .max_vocabulary = 250, .hash_buckets = 99});
   fitter.add(frame);
   return {frame, fitter.finish()};
 }
@@ -44,9 +41,8 @@ void expect_same(const FeatureRows& left, const FeatureRows& right) {
 }
 
 TEST(FeatureJson, ReadsBackToTheSameTransform) {
-  for (const auto& positive : {std::optional<std::string>(), std::optional<std::string>("1"),
-                               std::optional<std::string>(">0.1"), std::optional<std::string>("!=0")}) {
-    const Fitted fitted = make_fitted(5, positive);
+  for (const LabelRule& rule : {LabelRule(), positive_value("1"), positive_if(">0.1"), positive_if("!=0")}) {
+    const Fitted fitted = make_fitted(5, rule);
     const FeatureTransform read = FeatureTransform::from_json(fitted.transform.to_json());
     EXPECT_EQ(read.to_json(), fitted.transform.to_json());
     EXPECT_EQ(read.shape(), fitted.transform.shape());
@@ -125,7 +121,7 @@ bool refused_or_sound(const std::string& text, const Frame& frame) {
 }
 
 TEST(FeatureJson, RefusesEveryMissingMember) {
-  const Fitted fitted = make_fitted(6, "1");
+  const Fitted fitted = make_fitted(6, positive_value("1"));
   const Json whole = Json::parse(fitted.transform.to_json());
   std::vector<Json::json_pointer> all;
   collect(whole, Json::json_pointer(), all);
@@ -142,7 +138,7 @@ TEST(FeatureJson, RefusesEveryMissingMember) {
 }
 
 TEST(FeatureJson, RefusesOrReadsSoundlyWhenMembersAreChanged) {
-  const Fitted fitted = make_fitted(7, ">0.5");
+  const Fitted fitted = make_fitted(7, positive_if(">0.5"));
   const Json whole = Json::parse(fitted.transform.to_json());
   std::vector<Json::json_pointer> all;
   collect(whole, Json::json_pointer(), all);
@@ -229,7 +225,8 @@ TEST(FeatureJson, SaysWhatIsWrong) {
   };
   const std::string start = "feature transform: \"";
   EXPECT_EQ(refusal("/clip", 10), "(not refused)");
-  EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json("{"); }), "feature transform: is not JSON, or damaged");
+  EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json("{"); }),
+            "feature transform: is not a JSON file, or a damaged one");
   EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json("[]"); }), "feature transform: is not a JSON object");
   EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json("{}"); }), start + "format\" is missing");
   EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json(std::string(1000, '[')); }),

@@ -36,69 +36,73 @@ Frame labelled(Column label) {
   return frame_of({number_column("x", x), std::move(label)});
 }
 
-std::vector<std::uint8_t> labels_of(const Frame& frame, std::optional<std::string> positive) {
-  return fit(frame, {.label = "y", .positive = std::move(positive)}).encode(frame).label;
+std::vector<std::uint8_t> labels_of(const Frame& frame, const LabelRule& rule = {}) {
+  return fit(frame, {.label = "y", .label_rule = rule}).encode(frame).label;
 }
 
 std::string fit_refusal(const Frame& frame, FeatureOptions options) {
   return refusal_of([&] { (void)fit(frame, options); });
 }
 
-std::string label_refusal(Column label, std::optional<std::string> positive = {}) {
-  return fit_refusal(labelled(std::move(label)), {.label = "y", .positive = std::move(positive)});
+std::string label_refusal(Column label, const LabelRule& rule = {}) {
+  return fit_refusal(labelled(std::move(label)), {.label = "y", .label_rule = rule});
 }
 
 TEST(Label, ReadsTheUsualWords) {
-  EXPECT_THAT(labels_of(labelled(number_column("y", {0, 1, 1, -0.0})), {}), ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(labels_of(labelled(number_column("y", {0, 1, 1, -0.0}))), ElementsAre(0, 1, 1, 0));
   EXPECT_THAT(labels_of(labelled(text_column("y", {"0", "1", "1.0", "true", "FALSE", "Yes", "no"})), {}),
               ElementsAre(0, 1, 1, 1, 0, 1, 0));
 }
 
 TEST(Label, IsPositiveByValue) {
-  EXPECT_THAT(labels_of(labelled(text_column("y", {"good", "bad", "good", "odd"})), "bad"), ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(labels_of(labelled(number_column("y", {1, 2, 3, 2})), "2.0"), ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(labels_of(labelled(text_column("y", {"-1", "1"})), "1"), ElementsAre(0, 1));
+  EXPECT_THAT(labels_of(labelled(text_column("y", {"good", "bad", "good", "odd"})), positive_value("bad")),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(labels_of(labelled(number_column("y", {1, 2, 3, 2})), positive_value("2.0")), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(labels_of(labelled(text_column("y", {"-1", "1"})), positive_value("1")), ElementsAre(0, 1));
 }
 
 TEST(Label, IsPositiveByComparison) {
   const Frame frame = labelled(number_column("y", {29, 30, 31, -5}));
-  EXPECT_THAT(labels_of(frame, ">30"), ElementsAre(0, 0, 1, 0));
-  EXPECT_THAT(labels_of(frame, ">=30"), ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(labels_of(frame, "< 30"), ElementsAre(1, 0, 0, 1));
-  EXPECT_THAT(labels_of(frame, "<=-5"), ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(labels_of(frame, "==31"), ElementsAre(0, 0, 1, 0));
-  EXPECT_THAT(labels_of(frame, "!=29"), ElementsAre(0, 1, 1, 1));
-  EXPECT_THAT(labels_of(labelled(text_column("y", {"29.5", "31"})), ">30"), ElementsAre(0, 1));
+  EXPECT_THAT(labels_of(frame, positive_if(">30")), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(labels_of(frame, positive_if(">=30")), ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(labels_of(frame, positive_if("< 30")), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(labels_of(frame, positive_if("<=-5")), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(labels_of(frame, positive_if("==31")), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(labels_of(frame, positive_if("!=29")), ElementsAre(0, 1, 1, 1));
+  EXPECT_THAT(labels_of(labelled(text_column("y", {"29.5", "31"})), positive_if(">30")), ElementsAre(0, 1));
 }
 
 TEST(Label, RefusesMoreOrFewerThanTwoClasses) {
   EXPECT_EQ(label_refusal(text_column("y", {"c", "a", "b", "a"})),
-            "features: label \"y\" row 1 is \"c\", and there are more than two values (\"a\", \"b\", \"c\"); set "
-            "`positive` to one of them or to a comparison such as \">0\"");
+            "features: row 1: column \"y\": \"c\", and there are more than two values (\"a\", \"b\", \"c\"); say which "
+            "one is positive, or a comparison such as \">0\"");
   EXPECT_EQ(label_refusal(number_column("y", {0, 1, 2})),
-            "features: label \"y\" row 3 is \"2\", and there are more than two values (\"0\", \"1\", \"2\"); set "
-            "`positive` to one of them or to a comparison such as \">0\"");
-  EXPECT_EQ(label_refusal(text_column("y", {"good", "bad"})),
-            "features: label \"y\" has the values \"bad\", \"good\", must be 0/1, true/false or yes/no; set `positive` "
-            "to one of them");
+            "features: row 3: column \"y\": \"2\", and there are more than two values (\"0\", \"1\", \"2\"); say which "
+            "one is positive, or a comparison such as \">0\"");
+  EXPECT_EQ(
+      label_refusal(text_column("y", {"good", "bad"})),
+      "features: column \"y\": has the values \"bad\", \"good\", must be 0/1, true/false or yes/no; say which one is "
+      "positive");
   EXPECT_EQ(label_refusal(number_column("y", {1, 1})),
-            "features: label \"y\" has only positive rows (values \"1\"), two classes were needed");
-  EXPECT_EQ(label_refusal(number_column("y", {3, 4}), ">30"),
-            "features: label \"y\" has only negative rows (values \"3\", \"4\"), two classes were needed");
-  EXPECT_EQ(label_refusal(text_column("y", {"no", "Yes"}), "yes"),
-            "features: label \"y\" has only negative rows (values \"Yes\", \"no\"), two classes were needed");
+            "features: column \"y\": has only positive rows (values \"1\"), two classes were needed");
+  EXPECT_EQ(label_refusal(number_column("y", {3, 4}), positive_if(">30")),
+            "features: column \"y\": has only negative rows (values \"3\", \"4\"), two classes were needed");
+  EXPECT_EQ(
+      label_refusal(text_column("y", {"no", "Yes"}), positive_value("yes")),
+      "features: column \"y\": the positive value \"yes\" does not occur; there are \"Yes\", \"no\"; did you mean "
+      "\"Yes\"?");
   std::vector<double> many(50);
   for (std::size_t row = 0; row < many.size(); ++row) many[row] = static_cast<double>(row + 10);
-  EXPECT_THAT(label_refusal(number_column("y", many)), testing::HasSubstr("\"20\" and more); set"));
+  EXPECT_THAT(label_refusal(number_column("y", many)), testing::HasSubstr("\"20\" and more); say"));
 }
 
 TEST(Label, RefusesMissingAndStrangeValues) {
   EXPECT_EQ(label_refusal(number_column("y", {1, kMissing})),
-            "features: label \"y\" row 2 is missing, must be 0/1, true/false or yes/no; leave such rows out");
-  EXPECT_EQ(label_refusal(text_column("y", {"1", "0", ""}), "1"),
-            "features: label \"y\" row 3 is missing, must be \"1\" or another value; leave such rows out");
-  EXPECT_EQ(label_refusal(text_column("y", {"31", "late"}), ">30"),
-            "features: label \"y\" row 2 is \"late\", must be a number to be compared with \">30\"");
+            "features: row 2: column \"y\": the label is missing, must be 0/1, true/false or yes/no");
+  EXPECT_EQ(label_refusal(text_column("y", {"1", "0", ""}), positive_value("1")),
+            "features: row 3: column \"y\": the label is missing, must be \"1\" or another value");
+  EXPECT_EQ(label_refusal(text_column("y", {"31", "late"}), positive_if(">30")),
+            "features: row 2: column \"y\": \"late\" must be a number to be compared with \">30\"");
 }
 
 TEST(Label, IsCheckedWhenEncoding) {
@@ -108,21 +112,25 @@ TEST(Label, IsCheckedWhenEncoding) {
   };
   const FeatureTransform standard = fit(labelled(number_column("y", {0, 1})), {.label = "y"});
   EXPECT_EQ(refusal(standard, number_column("y", {0, 2})),
-            "encode: label \"y\" row 1002 is 2, must be 0/1, true/false or yes/no");
+            "encode: row 1002: column \"y\": \"2\" is of neither class, must be 0/1, true/false or yes/no");
   EXPECT_EQ(refusal(standard, number_column("y", {kMissing})),
-            "encode: label \"y\" row 1001 is missing, must be 0/1, true/false or yes/no");
+            "encode: row 1001: column \"y\": the label is missing, must be 0/1, true/false or yes/no");
   EXPECT_EQ(refusal(standard, text_column("y", {"yes", "maybe"})),
-            "encode: label \"y\" row 1002 is \"maybe\", must be 0/1, true/false or yes/no");
+            "encode: row 1002: column \"y\": \"maybe\" is of neither class, must be 0/1, true/false or yes/no");
   EXPECT_EQ(refusal(standard, text_column("y", {"yes", ""})),
-            "encode: label \"y\" row 1002 is missing, must be 0/1, true/false or yes/no");
+            "encode: row 1002: column \"y\": the label is missing, must be 0/1, true/false or yes/no");
   // Two values in training: a third is neither. More: every other value is negative.
-  const FeatureTransform two = fit(labelled(text_column("y", {"good", "bad"})), {.label = "y", .positive = "bad"});
+  const FeatureTransform two =
+      fit(labelled(text_column("y", {"good", "bad"})), {.label = "y", .label_rule = positive_value("bad")});
   EXPECT_EQ(refusal(two, text_column("y", {"Bad"})),
-            "encode: label \"y\" row 1001 is \"Bad\", must be \"bad\" or \"good\"");
-  const FeatureTransform three = fit(labelled(text_column("y", {"a", "b", "c"})), {.label = "y", .positive = "b"});
+            "encode: row 1001: column \"y\": \"Bad\" is of neither class, must be \"bad\" or \"good\"");
+  const FeatureTransform three =
+      fit(labelled(text_column("y", {"a", "b", "c"})), {.label = "y", .label_rule = positive_value("b")});
   EXPECT_EQ(refusal(three, text_column("y", {"d"})), "(not refused)");
-  const FeatureTransform late = fit(labelled(number_column("y", {1, 50})), {.label = "y", .positive = ">30"});
-  EXPECT_EQ(refusal(late, text_column("y", {"x"})), "encode: label \"y\" row 1001 is \"x\", must be a number");
+  const FeatureTransform late =
+      fit(labelled(number_column("y", {1, 50})), {.label = "y", .label_rule = positive_if(">30")});
+  EXPECT_EQ(refusal(late, text_column("y", {"x"})),
+            "encode: row 1001: column \"y\": \"x\" is of neither class, must be a number");
 }
 
 TEST(Label, IsUsedAsAsked) {
@@ -157,27 +165,26 @@ TEST(Encode, RefusesFramesThatDoNotFit) {
   EXPECT_EQ(refusal({number_column("temperature", {1}), hour}),
             "encode: columns \"age\", \"when\", \"city\" are missing, must be there as in training" + what_to_do);
   EXPECT_EQ(refusal({text_column("age", {"old"}), when, hour, city}),
-            "encode: column \"age\" row 1 is \"old\", must be a number, as in training; correct it or leave it empty");
+            "encode: row 1: column \"age\": \"old\" must be a number, as in training; correct it or leave it empty");
   EXPECT_EQ(refusal({number_column("age", {1}), text_column("when", {"soon"}), hour, city}),
-            "encode: column \"when\" row 1 is \"soon\", must be a date such as 2014-10-21 07:05, as in training; "
+            "encode: row 1: column \"when\": \"soon\" must be a date such as 2014-10-21 07:05, as in training; "
             "correct it or leave it empty");
-  EXPECT_EQ(
-      refusal({number_column("age", {1}), number_column("when", {5}), hour, city}),
-      "encode: column \"when\" row 1 is 5, must be a date such as 2014-10-21 07:05, as in training; correct it or "
-      "leave it empty");
+  EXPECT_EQ(refusal({number_column("age", {1}), number_column("when", {5}), hour, city}),
+            "encode: row 1: column \"when\": 5 must be a date such as 2014-10-21 07:05, as in training; correct it or "
+            "leave it empty");
   EXPECT_EQ(refusal({number_column("age", {1}), when, number_column("hour", {14010124}), city}),
-            "encode: column \"hour\" row 1 is 14010124, must be YYMMDDHH such as 14102107, as in training; correct it "
+            "encode: row 1: column \"hour\": 14010124 must be YYMMDDHH such as 14102107, as in training; correct it "
             "or leave it empty");
   EXPECT_EQ(refusal({number_column("age", {1}), when, hour, number_column("city", {1})}), "(not refused)");
-  EXPECT_EQ(refusal({city, city}), "encode: column \"city\" is there twice, names must differ");
+  EXPECT_EQ(refusal({city, city}), "encode: column \"city\": is there twice, names must differ");
   EXPECT_EQ(refusal({number_column("age", {1}), text_column("city", {"a", "b"})}),
-            "encode: column \"age\" has 1 rows, the frame has 2");
+            "encode: column \"age\": has 1 rows, the frame has 2");
   EXPECT_EQ(refusal({{"city", TextValues{.distinct = {"a"}, .code = {1}}}}),
-            "encode: column \"city\" has code 1, there are 1 texts");
+            "encode: column \"city\": has code 1, there are 1 texts");
   EXPECT_EQ(refusal({{"city", TextValues{.distinct = {"a"}, .code = {-2}}}}),
-            "encode: column \"city\" has code -2, there are 1 texts");
+            "encode: column \"city\": has code -2, there are 1 texts");
   EXPECT_EQ(refusal({{"city", TextValues{.distinct = {}, .code = {0}}}}),
-            "encode: column \"city\" has code 0, there are 0 texts");
+            "encode: column \"city\": has code 0, there are 0 texts");
 }
 
 TEST(FeatureFitter, RefusesFramesThatDoNotFit) {
@@ -189,13 +196,13 @@ TEST(FeatureFitter, RefusesFramesThatDoNotFit) {
   EXPECT_EQ(fit_refusal(frame, {.label = "citi"}),
             "features: label names column \"citi\", which is not there; did you mean \"city\"?");
   EXPECT_EQ(fit_refusal(frame, {.numeric = {"city"}}),
-            "features: column \"city\" row 1 is \"a\", must be a number, as it is declared; declare it categorical or "
+            "features: row 1: column \"city\": \"a\" must be a number, as it is declared; declare it categorical or "
             "drop it");
   EXPECT_EQ(fit_refusal(frame, {.date = {{"city", DateFormat::kText}}}),
-            "features: column \"city\" row 1 is \"a\", must be a date such as 2014-10-21 07:05, as it is declared; "
+            "features: row 1: column \"city\": \"a\" must be a date such as 2014-10-21 07:05, as it is declared; "
             "declare it categorical or drop it");
   EXPECT_EQ(fit_refusal(frame, {.date = {{"age", DateFormat::kYymmddhh}}}),
-            "features: column \"age\" row 1 is 1, must be YYMMDDHH such as 14102107, as it is declared; declare it "
+            "features: row 1: column \"age\": 1 must be YYMMDDHH such as 14102107, as it is declared; declare it "
             "categorical or drop it");
   EXPECT_EQ(fit_refusal(frame_of({number_column("age", {})}), {}),
             "features: there are no training rows, at least one was needed");
@@ -220,7 +227,7 @@ TEST(FeatureFitter, RefusesBatchesThatDiffer) {
             "features: column \"w\" is new from row 3 on, must be in every batch");
   EXPECT_EQ(
       refusal(frame_of({number_column("x", {1}), text_column("z", {"a"})})),
-      "features: column \"z\" row 3 is \"a\", must be a number, as the rows before; declare it categorical or drop it");
+      "features: row 3: column \"z\": \"a\" must be a number, as the rows before; declare it categorical or drop it");
   EXPECT_EQ(refusal(frame_of({number_column("x", {1, 5}), text_column("z", {"", "3"})})), "(not refused)");
 }
 
@@ -240,10 +247,8 @@ TEST(FeatureOptions, AreChecked) {
   EXPECT_EQ(refusal({.numeric = {"a"}, .drop = {"a"}}),
             "features: column \"a\" is named twice, must be only one of numeric, categorical, date, drop and label");
   EXPECT_EQ(refusal({.categorical = {""}}), "features: a column name is empty, must have at least one letter");
-  EXPECT_EQ(refusal({.positive = "1"}), "features: positive is \"1\", but no label column is named");
-  EXPECT_EQ(refusal({.label = "y", .positive = ">x"}), "features: positive is \">x\", behind > must be a number");
-  EXPECT_EQ(refusal({.label = "y", .positive = ""}),
-            "features: positive is empty, must be a value or a comparison such as >30");
+  EXPECT_EQ(refusal({.label_rule = positive_value("1")}),
+            "features: there is a rule for labels, but no label column is named");
   EXPECT_EQ(refusal({.categorical = {"c"}, .scaling_of = {{"c", Scaling::kLog}}}),
             "features: scaling_of names \"c\", which is no numeric column");
   EXPECT_EQ(refusal({.clip = 0}), "features: clip is 0, must be 0.001 to 1,000,000");

@@ -10,6 +10,7 @@
 
 #include "reference/features_reference.h"
 #include "support/frames.h"
+#include "support/refusal.h"
 
 namespace limen::train {
 namespace {
@@ -421,17 +422,70 @@ TEST(FeatureFitter, LearnsFromSelectedRowsOnly) {
   EXPECT_EQ(transform.to_json(), fit(test::slice(frame, 0, 5), {.min_count = 1}).to_json());
 }
 
+TEST(FeatureFitter, LeavesOutIdentifiers) {
+  const std::size_t rows = 101;
+  std::vector<double> id(rows), shuffled(rows), half(rows), twice(rows), few(rows), wanted(rows), gap(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    id[row] = 1e6 + static_cast<double>(row);
+    shuffled[row] = static_cast<double>(row * 37 % rows) - 50;
+    half[row] = static_cast<double>(row) + (row == 60 ? 0.5 : 0);
+    twice[row] = static_cast<double>(row == 100 ? 99 : row);
+    few[row] = static_cast<double>(row % 10);
+    wanted[row] = static_cast<double>(row);
+    gap[row] = row == 50 ? std::nan("") : static_cast<double>(row);
+  }
+  const Frame frame =
+      test::frame_of({number_column("id", id), number_column("shuffled", shuffled), number_column("half", half),
+                      number_column("twice", twice), number_column("few", few), number_column("wanted", wanted),
+                      number_column("gap", gap)});
+  const auto fit = [](const Frame& part) {
+    FeatureFitter fitter({.numeric = {"wanted"}});
+    fitter.add(test::slice(part, 0, part.num_rows / 2));
+    fitter.add(test::slice(part, part.num_rows / 2, part.num_rows));
+    return fitter.finish();
+  };
+  const FeatureTransform transform = fit(frame);
+  EXPECT_THAT(transform.identifiers(), testing::ElementsAre("id", "shuffled"));
+  EXPECT_EQ(FeatureTransform::from_json(transform.to_json()).identifiers(), transform.identifiers());
+  EXPECT_THAT(transform.numeric_names(),
+              testing::ElementsAre("half", "twice", "few", "wanted", "gap", "gap is missing"));
+  EXPECT_THAT(transform.summary()[1], testing::HasSubstr("id: not used; left out: every row has a whole number of its "
+                                                         "own, as an identifier"));
+  // Of few rows, different numbers say nothing.
+  EXPECT_TRUE(fit(test::slice(frame, 0, 100)).identifiers().empty());
+}
+
+// Above 2^16 values only a share of them is remembered.
+TEST(FeatureFitter, FindsIdentifiersInLongColumns) {
+  const std::size_t rows = 400'000;
+  std::vector<double> id(rows), late(rows), few(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    id[row] = static_cast<double>((row * 7919) % rows);
+    late[row] = static_cast<double>(row < rows / 2 ? row : row - rows / 4);
+    few[row] = static_cast<double>(row % 3);
+  }
+  FeatureFitter fitter({});
+  fitter.add(test::frame_of({number_column("id", id), number_column("late", late), number_column("few", few)}));
+  EXPECT_THAT(fitter.finish().identifiers(), testing::ElementsAre("id"));
+}
+
+TEST(FeatureFitter, RefusesAColumnWithoutAName) {
+  FeatureFitter fitter({});
+  const Frame frame = test::frame_of({number_column("x", {1, 2}), number_column(" ", {1, 2})});
+  EXPECT_EQ(test::refusal_of([&] { fitter.add(frame); }), "features: column 2 has no name, every column needs one");
+}
+
 TEST(FeatureFitter, EstimatesQuantilesFromASampleAboveTheLimit) {
   std::vector<double> values(200'000);
   std::iota(values.begin(), values.end(), 0.0);
   const Frame frame = frame_of({number_column("x", values)});
   const Frame probe = frame_of({number_column("x", {50'000, 100'000, 150'000})});
-  const auto exact = fit(frame, {.quantile_rows = 200'000}).encode(probe).numeric;
+  const auto exact = fit(frame, {.numeric = {"x"}, .quantile_rows = 200'000}).encode(probe).numeric;
   EXPECT_NEAR(exact[0], -1.349 / 2, 1e-4);
-  const auto sampled = fit(frame, {.quantile_rows = 4000}).encode(probe).numeric;
+  const auto sampled = fit(frame, {.numeric = {"x"}, .quantile_rows = 4000}).encode(probe).numeric;
   // At least 2000 rows: a quartile's share has a standard error below 0.01; scaled, that is below 0.03 each.
   for (std::size_t at = 0; at < 3; ++at) EXPECT_NEAR(sampled[at], exact[at], 0.15);
-  EXPECT_NE(sampled, fit(frame, {.quantile_rows = 4000, .seed = 1}).encode(probe).numeric);
+  EXPECT_NE(sampled, fit(frame, {.numeric = {"x"}, .quantile_rows = 4000, .seed = 1}).encode(probe).numeric);
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include <numbers>
 #include <vector>
 
-#include "counter_random.h"
 #include "kernels.h"
+#include "limen/base/random.h"
 #include "posterior_head.h"
 
 namespace {
 
-using limen::train::CounterRandom;
+using limen::CounterRandom;
 using limen::train::Kernels;
 using limen::train::PosteriorView;
 

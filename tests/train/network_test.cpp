@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <string>
 
 #include "support/refusal.h"
@@ -41,10 +44,11 @@ Rows small_rows(std::size_t count) {
   return rows;
 }
 
-Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3) {
+Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3, int num_threads = 0) {
   double positives = 0;
   for (const std::uint8_t label : rows.label) positives += label;
-  return {rows.shape, options, {static_cast<double>(rows.label.size()) - positives, positives}, seed, "cpu"};
+  return {rows.shape, options, {static_cast<double>(rows.label.size()) - positives, positives},
+          seed,       "cpu",   num_threads};
 }
 
 double accuracy(const Network& network, const Rows& rows) {
@@ -133,18 +137,56 @@ TEST_P(EveryNetwork, ContinuesFromItsStateToTheLastBit) {
   EXPECT_EQ(network.predict(rows.view(), 5).score, other.predict(rows.view(), 5).score);
 }
 
+// The size of a batch chose the kernel of a matrix product, and with it the order of its sums: a row's score depended
+// on how many rows were in the file.
+TEST_P(EveryNetwork, PredictsARowTheSameAloneAndAmongOthers) {
+  const Rows rows = small_rows(1100);
+  Network network = make(rows, options_of(GetParam()));
+  for (std::uint64_t step = 0; step < 3; ++step) (void)network.train_step(rows.view(), {.seed = step});
+  const NetworkOutput whole = network.predict(rows.view(), 5);
+  // Predicts the rows of `order`, `size` at a time.
+  const auto expect_same = [&](const std::vector<std::size_t>& order, std::size_t size) {
+    const std::size_t numeric = rows.shape.num_numeric;
+    const std::size_t categorical = rows.shape.num_categorical();
+    for (std::size_t begin = 0; begin < order.size(); begin += size) {
+      const std::size_t end = std::min(begin + size, order.size());
+      std::vector<float> numbers;
+      std::vector<std::int32_t> tokens;
+      for (std::size_t at = begin; at < end; ++at) {
+        for (std::size_t one = 0; one < numeric; ++one) numbers.push_back(rows.numeric[order[at] * numeric + one]);
+        for (std::size_t one = 0; one < categorical; ++one) {
+          tokens.push_back(rows.categorical[order[at] * categorical + one]);
+        }
+      }
+      const NetworkOutput part = network.predict({end - begin, numbers, tokens, {}}, 5);
+      for (std::size_t at = begin; at < end; ++at) {
+        ASSERT_EQ(part.score[at - begin], whole.score[order[at]]) << "row " << order[at] << " in batches of " << size;
+        ASSERT_EQ(part.entropy[at - begin], whole.entropy[order[at]]) << order[at];
+        ASSERT_EQ(part.variance[at - begin], whole.variance[order[at]]) << order[at];
+        ASSERT_EQ(part.mutual_information[at - begin], whole.mutual_information[order[at]]) << order[at];
+      }
+    }
+  };
+  std::vector<std::size_t> order(1100);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  expect_same(order, 1000);
+  expect_same({order.begin() + 200, order.begin() + 300}, 7);
+  expect_same({order.begin() + 500, order.begin() + 510}, 1);
+  std::shuffle(order.begin(), order.end(), std::mt19937(4));
+  expect_same(order, 1100);
+  expect_same({order.begin(), order.begin() + 600}, 300);
+}
+
 TEST_P(EveryNetwork, DoesNotDependOnTheNumberOfThreads) {
   const Rows rows = small_rows(700);
   std::vector<std::vector<NamedArray>> states;
   std::vector<std::vector<double>> scores;
   for (const int threads : {1, 2, 3}) {
-    set_num_threads(threads);
-    Network network = make(rows, options_of(GetParam()));
+    Network network = make(rows, options_of(GetParam()), 3, threads);
     for (std::uint64_t step = 0; step < 3; ++step) (void)network.train_step(rows.view(), {.seed = step});
     states.push_back(network.state(true));
     scores.push_back(network.predict(rows.view(), 1).score);
   }
-  set_num_threads(0);
   EXPECT_TRUE(same(states[0], states[1]));
   EXPECT_TRUE(same(states[0], states[2]));
   EXPECT_EQ(scores[0], scores[1]);

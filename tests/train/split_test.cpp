@@ -8,7 +8,8 @@
 #include <limits>
 #include <random>
 
-#include "limen/train/dates.h"
+#include "limen/base/dates.h"
+#include "limen/base/undersampling.h"
 #include "support/refusal.h"
 
 namespace limen::train {
@@ -136,62 +137,14 @@ TEST(SplitByTime, RefusesWhatCannotBeCut) {
             "time_cuts: time[1] is nan, must be finite");
 }
 
-TEST(Undersample, KeepsNegativesOfTrainingAtTheRate) {
-  const std::size_t rows = 90'000;
-  std::vector<Part> part(rows);
-  std::vector<std::uint8_t> label(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    part[row] = static_cast<Part>(row % 3);
-    label[row] = row % 10 == 0 ? 1 : 0;
-  }
-  const auto keep = undersample(0, part, label, {.tau = 4, .seed = 3});
-  double kept = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (part[row] != kTrain || label[row] == 1) {
-      EXPECT_EQ(keep[row], 1) << row;
-    } else {
-      kept += keep[row];
-    }
-  }
-  EXPECT_NEAR(kept, 27'000 / 4.0, 5 * std::sqrt(27'000 * 0.25 * 0.75));
-}
-
-TEST(Undersample, DoesNotDependOnBatchesAndNests) {
-  const std::size_t rows = 5000;
-  const std::vector<Part> part(rows, kTrain);
-  const std::vector<std::uint8_t> label(rows, 0);
-  const auto whole = undersample(0, part, label, {.tau = 3});
-  std::vector<std::uint8_t> joined;
-  for (std::size_t first = 0; first < rows; first += 37) {
-    const std::size_t size = std::min<std::size_t>(37, rows - first);
-    const auto batch =
-        undersample(first, std::span(part).subspan(first, size), std::span(label).subspan(first, size), {.tau = 3});
-    joined.insert(joined.end(), batch.begin(), batch.end());
-  }
-  EXPECT_EQ(joined, whole);
-  const auto fewer = undersample(0, part, label, {.tau = 7.5});
-  for (std::size_t row = 0; row < rows; ++row) EXPECT_LE(fewer[row], whole[row]);
-  EXPECT_EQ(undersample(0, part, label, {.tau = 1}), std::vector<std::uint8_t>(rows, 1));
-}
-
-TEST(Undersample, IsIndependentOfTheSplit) {
-  const SplitOptions options{.fractions = {0.5, 0.25, 0.25}, .tau = 2, .seed = 9};
+TEST(SplitRows, IsIndependentOfUndersampling) {
+  const SplitOptions options{.fractions = {0.5, 0.25, 0.25}, .seed = 9};
   const std::size_t rows = 40'000;
   const auto parts = split_rows(0, rows, options);
-  const auto keep = undersample(0, std::vector<Part>(rows, kTrain), std::vector<std::uint8_t>(rows, 0), options);
+  const Undersampling undersampling(2, 9);
   double both = 0;
-  for (std::size_t row = 0; row < rows; ++row) both += parts[row] == kTrain && keep[row] != 0 ? 1 : 0;
+  for (std::size_t row = 0; row < rows; ++row) both += parts[row] == kTrain && undersampling.keeps(row) ? 1 : 0;
   EXPECT_NEAR(both, 10'000, 5 * std::sqrt(rows * 0.25 * 0.75));
-}
-
-TEST(Undersample, RefusesBadInput) {
-  const std::vector<Part> two(2, kTrain);
-  EXPECT_EQ(refusal_of([&] { (void)undersample(0, two, std::vector<std::uint8_t>{1}, {}); }),
-            "undersample: part has 2 rows, label has 1");
-  EXPECT_EQ(refusal_of([&] {
-              (void)undersample(0, two, std::vector<std::uint8_t>{1, 2}, {});
-            }),
-            "undersample: label[1] is 2, must be 0 or 1");
 }
 
 TEST(SplitOptions, AreChecked) {

@@ -95,13 +95,15 @@ TEST(Tensors, EachDamageIsRefusedWithItsReason) {
   EXPECT_EQ(refusal("1234567"), start + "it is too short");
   EXPECT_EQ(refusal(std::string("\xff\0\0\0\0\0\0\0{}", 10)), start + "its header is too long");
   EXPECT_EQ(refusal(std::string(8, '\xff') + "{}"), start + "its header is too long");
-  EXPECT_EQ(refusal(file_of("")), start + "its header is no JSON object");
+  EXPECT_EQ(refusal(file_of("")), "w: is not a JSON file, or a damaged one");
   EXPECT_EQ(refusal(file_of("[]")), start + "its header is no JSON object");
-  EXPECT_EQ(refusal(file_of("{\"a\":")), start + "its header is no JSON object");
-  EXPECT_EQ(refusal(file_of(std::string(100'000, '['))), start + "its header is nested too deep");
+  EXPECT_EQ(refusal(file_of("{\"a\":")), "w: is not a JSON file, or a damaged one");
+  EXPECT_EQ(refusal(file_of(std::string(100'000, '['))), "w: is nested too deeply, it is damaged");
   EXPECT_EQ(refusal(file_of(R"({"__metadata__":3})")), start + "__metadata__ is no object");
   EXPECT_EQ(refusal(file_of(R"({"__metadata__":{"n":3}})")), start + "a note is no text");
   EXPECT_EQ(refusal(file_of(R"({"a":1})")), start + "a is not of type F32");
+  EXPECT_EQ(refusal(file_of(R"({"\u001b[2J":1})")), start + "\\x1b[2J is not of type F32");
+  EXPECT_EQ(refusal(file_of(R"({"a":1,"a":2})")), "w: has the key \"a\" twice in one object");
   EXPECT_EQ(array(R"("dtype":"F64","shape":[1],"data_offsets":[0,4])"), start + "a is not of type F32");
   EXPECT_EQ(array(R"("shape":[1],"data_offsets":[0,4])"), start + "a is not of type F32");
   for (const char* shape : {"1", "[-1]", "[1.5]", "[\"1\"]", "[1,1,1,1,1,1,1,1,1]"}) {

@@ -241,7 +241,7 @@ TEST(Train, RefusesCheckpointsOfOtherDataOrOptions) {
     change(other_data, other_model, other);
     return refusal_of([&] { (void)train(other_data, other_model, other, {}, checkpoint); });
   };
-  const std::string message = "checkpoint: it is of other data or other options; start anew, or give the same";
+  const std::string message = "train: the checkpoint is of other data or other options; start anew, or give the same";
   EXPECT_EQ(refused([](auto& d, auto&, auto&) { d.train.numeric[100] += 1; }), message);
   EXPECT_EQ(refused([](auto& d, auto&, auto&) { d.train.categorical[0] ^= 1; }), message);
   EXPECT_EQ(refused([](auto& d, auto&, auto&) { d.train.label[77] ^= 1; }), message);
@@ -270,8 +270,8 @@ TEST(Train, ADamagedCheckpointIsRefused) {
   for (std::size_t size = 1; size < good.size(); size += 1 + size / 20) {
     EXPECT_THAT(refusal(good.substr(0, size)), HasSubstr("checkpoint: ")) << size;
   }
-  EXPECT_THAT(refusal(detail::write_tensors({})), HasSubstr("it is not one of limen"));
-  EXPECT_THAT(refusal(unbroken.weights), HasSubstr("it is not one of limen"));
+  EXPECT_THAT(refusal(detail::write_tensors({})), HasSubstr("the checkpoint is not one of limen"));
+  EXPECT_THAT(refusal(unbroken.weights), HasSubstr("the checkpoint is not one of limen"));
   std::mt19937 random(11);
   std::size_t header = 0;
   std::memcpy(&header, good.data(), sizeof header);
@@ -339,7 +339,7 @@ TEST(Train, ALostLossStopsAndSaysWhatToChange) {
     SCOPED_TRACE(to_string(head));
     const TrainResult result = train(random_set(300, 200, 14), small_model(head), options);
     EXPECT_THAT(result.diverged, HasSubstr("training stopped in epoch "));
-    EXPECT_THAT(result.diverged, HasSubstr("--learning-rate 0.001, --clip 1"));
+    EXPECT_THAT(result.diverged, HasSubstr("a learning rate of 0.001, gradients clipped at 1"));
     EXPECT_EQ(result.weights.empty(), result.members == 0);
     EXPECT_EQ(result.weights.empty(), result.diverged.find("no epoch was finished") != std::string::npos);
   }

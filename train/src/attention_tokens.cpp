@@ -26,7 +26,8 @@ at::Tensor view(const float* data, at::IntArrayRef shape) {
 at::Tensor Dropper::operator()(const at::Tensor& value) {
   if (!dropout_.active()) return value;
   at::Tensor mask = at::empty(value.sizes(), at::kFloat);
-  dropout_.fill(calls_++, mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel()));
+  const auto rows = static_cast<std::size_t>(mask.size(0));
+  dropout_.fill(calls_++, mask.data_ptr<float>(), rows, static_cast<std::size_t>(mask.numel()) / rows);
   return value * mask;
 }
 

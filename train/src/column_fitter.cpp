@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::train::detail {
 namespace {
@@ -113,7 +113,11 @@ ColumnFitter::ColumnFitter(std::string name, std::optional<ColumnKind> declared,
       numeric_bins_(static_cast<std::size_t>(options.numeric_bins)),
       sample_(static_cast<std::size_t>(options.quantile_rows)),
       categories_(static_cast<std::size_t>(options.max_vocabulary)) {
-  if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) scaling_ = own->second;
+  if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) {
+    scaling_ = own->second;
+    identifier_.refuse();
+  }
+  if (declared_) identifier_.refuse();
   if (const auto date = options.date.find(name_); date != options.date.end()) date_format_ = date->second;
 }
 
@@ -131,13 +135,13 @@ void ColumnFitter::add(const Column& column, const RowBatch& batch) {
 
 void ColumnFitter::refuse(const std::string& value, std::size_t row, const RowBatch& batch) const {
   const bool numeric = kind_ == ColumnKind::kNumeric;
-  throw InvalidInput("features: column " + quoted(name_) + " row " + std::to_string(batch.first_row + row + 1) +
-                     " is " + value + ", must be " +
-                     (numeric                                 ? "a number"
-                      : date_format_ == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
-                                                              : "a date such as 2014-10-21 07:05") +
-                     (declared_ ? ", as it is declared" : ", as the rows before") +
-                     "; declare it categorical or drop it");
+  throw InvalidInput(Where{"features", "row " + std::to_string(batch.first_row + row + 1), name_},
+                     value + " must be " +
+                         (numeric                                 ? "a number"
+                          : date_format_ == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                                  : "a date such as 2014-10-21 07:05") +
+                         (declared_ ? ", as it is declared" : ", as the rows before") +
+                         "; declare it categorical or drop it");
 }
 
 void ColumnFitter::add_value(double value, std::uint32_t hash) {
@@ -145,6 +149,7 @@ void ColumnFitter::add_value(double value, std::uint32_t hash) {
   least_ = std::min(least_, value);
   most_ = std::max(most_, value);
   sample_.add(value, hash);
+  identifier_.add(value);
 }
 
 void ColumnFitter::add_category(std::string_view text, std::int64_t count) {
@@ -215,9 +220,11 @@ void ColumnFitter::add_texts(const TextValues& values, const RowBatch& batch) {
     const std::string& text = values.distinct[code];
     if (counts[code + 1] == 0) continue;
     if (kind_ == ColumnKind::kNumeric) {
-      const auto parsed = parse_number(text);
-      readable[code] = parsed ? 1 : 0;
-      number[code] = parsed.value_or(0);
+      const NumberField parsed = parse_number(text);
+      readable[code] = parsed.status != FieldStatus::kBad ? 1 : 0;
+      number[code] = parsed.status == FieldStatus::kOk          ? parsed.value
+                     : parsed.status == FieldStatus::kNotFinite ? std::numeric_limits<double>::infinity()
+                                                                : std::numeric_limits<double>::quiet_NaN();
     } else if (const auto date = parse_date(text, date_format_)) {
       present_ += counts[code + 1];
       dates_.add(*date, counts[code + 1]);
@@ -242,6 +249,14 @@ void ColumnFitter::add_texts(const TextValues& values, const RowBatch& batch) {
 void ColumnFitter::finish_numeric(ColumnData& data) const {
   NumericEncoding encoding{.indicator = missing_ > 0};
   if (infinite_ > 0) data.notes.push_back(count_text(static_cast<double>(infinite_)) + " infinite, taken as missing");
+  constexpr std::int64_t kFewestIdentifiers = 100;
+  if (identifier_.holds() && missing_ == 0 && present_ > kFewestIdentifiers) {
+    data.notes.emplace_back(
+        "left out: every row has a whole number of its own, as an identifier; say that it is "
+        "numeric to use it");
+    data.encoding = LeftOut{.identifier = true};
+    return;
+  }
   if (least_ == most_) {
     if (missing_ == 0) {
       data.notes.push_back("left out: every row has " + number_text(least_));
@@ -289,12 +304,12 @@ void ColumnFitter::finish_categorical(ColumnData& data, std::int64_t rows) const
     data.notes.push_back("about " + count_text(distinct) + " different values, hashed");
   } else {
     encoding.vocabulary = categories_.vocabulary(min_count_);
-    const double rare = distinct - static_cast<double>(encoding.vocabulary.size());
+    const double rare = distinct - static_cast<double>(encoding.vocabulary.texts().size());
     if (rare > 0) {
       data.notes.push_back(count_text(rare) + (rare == 1 ? " value" : " values") + " below " +
                            count_text(static_cast<double>(min_count_)) + " rows share a token");
     }
-    if (encoding.vocabulary.size() == 0 && !encoding.missing_token) {
+    if (encoding.vocabulary.texts().empty() && !encoding.missing_token) {
       data.notes.emplace_back("left out: no value is frequent enough");
       return;
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "detail/column_fitter.h"
+#include "limen/base/random.h"
 
 namespace limen::train::detail {
 
@@ -31,12 +33,11 @@ std::vector<double> ValueSample::sorted() const {
 }
 
 void CategoryCounter::add(std::string_view text, std::int64_t count) {
-  const std::uint64_t hash = text_hash(text);
   if (overflowed_) {
-    add_to_sketch(hash);
+    add_to_sketch(text_hash(text));
     return;
   }
-  const auto number = static_cast<std::size_t>(texts_.insert(text, hash));
+  const auto number = static_cast<std::size_t>(texts_.add(text));
   if (number == counts_.size()) counts_.push_back(0);
   counts_[number] += count;
   if (counts_.size() <= limit_) return;
@@ -70,31 +71,24 @@ TextIndex CategoryCounter::vocabulary(std::int64_t min_count) const {
     return counts_[left] != counts_[right] ? counts_[left] > counts_[right] : texts[left] < texts[right];
   });
   TextIndex vocabulary;
-  for (const std::size_t number : order) vocabulary.insert(texts[number], text_hash(texts[number]));
+  for (const std::size_t number : order) vocabulary.add(texts[number]);
   return vocabulary;
 }
 
-int part_value(const Date& date, DatePart part) {
-  switch (part) {
-    case DatePart::kHour:
-      return date.hour;
-    case DatePart::kWeekday:
-      return weekday(date);
-    case DatePart::kDay:
-      return date.day;
-    case DatePart::kMonth:
-      return date.month;
+void IdentifierTest::add(double value) {
+  if (!holds_) return;
+  const std::uint64_t hash = mix(std::bit_cast<std::uint64_t>(value + 0.0));
+  const auto remembers = [&](std::uint64_t word) { return (word & ((std::uint64_t{1} << level_) - 1)) == 0; };
+  holds_ = value == std::floor(value) && (!remembers(hash) || hashes_.insert(hash).second);
+  if (!holds_) hashes_ = {};
+  while (hashes_.size() > kMost) {
+    ++level_;
+    std::erase_if(hashes_, [&](std::uint64_t word) { return !remembers(word); });
   }
-  return 0;
-}
-
-std::string_view to_string(DatePart part) {
-  constexpr std::string_view kNames[] = {"hour", "weekday", "day", "month"};
-  return kNames[static_cast<std::size_t>(part)];
 }
 
 void DateCounter::add(const Date& date, std::int64_t count) {
-  for (const DatePart part : kDateParts) counts_[static_cast<std::size_t>(part)][part_value(date, part)] += count;
+  for (std::size_t at = 0; at < kDateParts.size(); ++at) counts_[at][part_value(date, kDateParts[at])] += count;
   const std::int64_t day = days_since_epoch(date);
   first_day_ = std::min(first_day_, day);
   last_day_ = std::max(last_day_, day);
@@ -103,12 +97,13 @@ void DateCounter::add(const Date& date, std::int64_t count) {
 std::vector<DatePartEncoding> DateCounter::parts(std::int64_t min_count) const {
   std::vector<DatePartEncoding> parts;
   const std::int64_t span = last_day_ - first_day_;
-  for (const DatePart part : kDateParts) {
+  for (std::size_t at = 0; at < kDateParts.size(); ++at) {
+    const DatePart part = kDateParts[at];
     if ((part == DatePart::kDay && span < 62) || (part == DatePart::kMonth && span < 366)) continue;
     DatePartEncoding encoding{.part = part};
     int num_seen = 0;
     for (int value = 0; value < kMostPartValues; ++value) {
-      const std::int64_t count = counts_[static_cast<std::size_t>(part)][value];
+      const std::int64_t count = counts_[at][value];
       if (count > 0) ++num_seen;
       if (count >= min_count) encoding.values.push_back(value);
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "counter_random.h"
+#include "limen/base/random.h"
 
 namespace limen::train {
 namespace {
@@ -33,7 +33,7 @@ EmbeddingTables::EmbeddingTables(std::span<const std::int32_t> num_tokens, std::
     row_width_ += width;
     touched_.push_back({std::vector<std::int32_t>(tokens, -1), {}, {}});
   }
-  for (LargeVector<float>* part : {&value, &first, &second}) part->resize(offset, 0.0F);
+  for (UninitializedVector<float>* part : {&value, &first, &second}) part->resize(offset, 0.0F);
   CounterRandom random(seed, kInitStream);
   for (float& number : value) number = static_cast<float>(deviation * random.normal());
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels.h"
-#include "large_vector.h"
+#include "limen/base/uninitialized_vector.h"
 
 namespace limen::train {
 
@@ -40,9 +40,9 @@ class EmbeddingTables {
   /// Adam on the rows of the feature's last reduce().
   void step(std::size_t feature, const AdamStep& step);
 
-  LargeVector<float> value = {};
-  LargeVector<float> first = {};
-  LargeVector<float> second = {};
+  UninitializedVector<float> value = {};
+  UninitializedVector<float> first = {};
+  UninitializedVector<float> second = {};
 
  private:
   // The tokens of a batch in order of first appearance and their summed gradients.

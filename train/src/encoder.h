@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "counter_random.h"
+#include "dropout.h"
 #include "embedding_tables.h"
 #include "limen/train/feature_rows.h"
 #include "limen/train/options.h"

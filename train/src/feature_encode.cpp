@@ -9,17 +9,17 @@
 #include <memory>
 #include <utility>
 
-#include "detail/arena.h"
-#include "detail/text.h"
 #include "detail/transform_data.h"
 #include "limen/base/error.h"
+#include "limen/base/label_column.h"
 #include "limen/base/nearest_name.h"
+#include "limen/base/parallel.h"
+#include "limen/base/random.h"
+#include "limen/base/text.h"
 #include "limen/train/features.h"
 
 namespace limen::train {
 namespace {
-
-using detail::quoted;
 
 constexpr std::size_t kNoRow = std::numeric_limits<std::size_t>::max();
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
@@ -48,10 +48,9 @@ struct Task {
 
 std::int32_t token_of(const detail::CategoricalEncoding& encoding, std::string_view text) {
   if (text.empty()) return encoding.missing_token ? 1 : 0;
-  const std::uint64_t hash = detail::text_hash(text);
-  if (encoding.hash_buckets > 0) return encoding.first_token() + detail::hash_bucket(hash, encoding.hash_buckets);
-  const std::int32_t number = encoding.vocabulary.find(text, hash);
-  return number == detail::TextIndex::kAbsent ? 0 : encoding.first_token() + number;
+  if (encoding.hash_buckets > 0) return encoding.first_token() + hash_bucket(text_hash(text), encoding.hash_buckets);
+  const std::int32_t number = encoding.vocabulary.find(text);
+  return number == TextIndex::kNone ? 0 : encoding.first_token() + number;
 }
 
 std::int32_t token_of(const detail::DateEncoding& encoding, const detail::DatePartEncoding& part, const Date& date) {
@@ -90,9 +89,9 @@ struct PrepareTexts {
     for_each_code(*task.texts, [&](std::size_t code) {
       const std::string& text = task.texts->distinct[code];
       if (text.empty()) return;
-      const auto number = detail::parse_number(text);
-      task.bad_code[code] = number ? 0 : 1;
-      task.number_of_code[code] = number.value_or(kMissing);
+      const NumberField number = parse_number(text);
+      task.bad_code[code] = number.status == FieldStatus::kBad ? 1 : 0;
+      if (number.status == FieldStatus::kOk) task.number_of_code[code] = number.value;
     });
   }
 
@@ -148,7 +147,7 @@ struct EncodeBlock {
         *out = task.token_of_code[static_cast<std::size_t>(task.texts->code[row] + 1)];
       } else {
         const double number = (*task.numbers)[row];
-        *out = token_of(encoding, std::isfinite(number) ? detail::number_text(number) : std::string());
+        *out = token_of(encoding, std::isfinite(number) ? number_text(number) : std::string());
       }
     }
   }
@@ -220,10 +219,10 @@ struct EncodeBlock {
   std::vector<std::string> present;
   for (const auto& [name, column] : columns) present.emplace_back(name);
   const std::string nearest = nearest_name(missing.front(), present);
-  throw InvalidInput("encode: column" + std::string(missing.size() == 1 ? " " : "s ") + names +
-                     (missing.size() == 1 ? " is" : " are") + " missing, must be there as in training" +
-                     (nearest.empty() ? "" : "; the nearest there is " + quoted(nearest)) +
-                     "; rename or add it, or train without it");
+  throw InvalidInput("encode", "column" + std::string(missing.size() == 1 ? " " : "s ") + names +
+                                   (missing.size() == 1 ? " is" : " are") + " missing, must be there as in training" +
+                                   (nearest.empty() ? "" : "; the nearest there is " + quoted(nearest)) +
+                                   "; rename or add it, or train without it");
 }
 
 /// Throws for the first row whose value is of the wrong kind.
@@ -237,52 +236,25 @@ void check_values(const Task& task, std::size_t first_row) {
   if (bad_row == kNoRow) return;
   const std::string value = task.texts != nullptr
                                 ? quoted(task.texts->distinct[static_cast<std::size_t>(task.texts->code[bad_row])])
-                                : detail::number_text((*task.numbers)[bad_row]);
+                                : number_text((*task.numbers)[bad_row]);
   const auto* date = std::get_if<detail::DateEncoding>(&task.column->encoding);
-  throw InvalidInput("encode: column " + quoted(task.column->name) + " row " + std::to_string(first_row + bad_row + 1) +
-                     " is " + value + ", must be " +
-                     (date == nullptr                         ? "a number"
-                      : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
-                                                              : "a date such as 2014-10-21 07:05") +
-                     ", as in training; correct it or leave it empty");
+  throw InvalidInput(Where{"encode", "row " + std::to_string(first_row + bad_row + 1), task.column->name},
+                     value + " must be " +
+                         (date == nullptr                         ? "a number"
+                          : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                                  : "a date such as 2014-10-21 07:05") +
+                         ", as in training; correct it or leave it empty");
 }
 
 std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const Column& column,
-                                        std::size_t first_row) {
-  const auto refuse = [&](std::size_t row, const std::string& what) {
-    throw InvalidInput("encode: label " + quoted(column.name) + " row " + std::to_string(first_row + row + 1) + " is " +
-                       what + ", must be " + wanted_labels(data.label_rule));
-  };
-  std::vector<std::uint8_t> labels;
-  if (const auto* numbers = std::get_if<NumberValues>(&column.values)) {
-    labels.resize(numbers->size());
-    // Neighbouring rows often share a label; NaN is never equal to the number before.
-    double last = kMissing;
-    std::uint8_t last_label = 0;
-    for (std::size_t row = 0; row < numbers->size(); ++row) {
-      const double number = (*numbers)[row];
-      if (number != last) {
-        if (std::isnan(number)) refuse(row, "missing");
-        const auto label = label_of(data.label_rule, detail::number_text(number));
-        if (!label) refuse(row, detail::number_text(number));
-        last = number;
-        last_label = *label;
-      }
-      labels[row] = last_label;
-    }
-    return labels;
-  }
-  const auto& texts = std::get<TextValues>(column.values);
-  std::vector<std::optional<std::uint8_t>> label_of_code(texts.distinct.size());
-  for (std::size_t code = 0; code < label_of_code.size(); ++code) {
-    label_of_code[code] = label_of(data.label_rule, detail::label_value(texts.distinct[code]));
-  }
-  labels.resize(texts.code.size());
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    const auto code = static_cast<std::size_t>(texts.code[row]);
-    if (texts.code[row] == TextValues::kMissing || texts.distinct[code].empty()) refuse(row, "missing");
-    if (!label_of_code[code]) refuse(row, quoted(texts.distinct[code]));
-    labels[row] = *label_of_code[code];
+                                        const EncodeOptions& options) {
+  LabelsSeen seen;
+  std::vector<std::uint8_t> labels = read_labels(column, data.label_rule, "encode", options.first_row, seen);
+  if (options.missing_labels == MissingLabels::kMark) return labels;
+  const auto missing = std::ranges::find(labels, kMissingLabel);
+  if (missing != labels.end()) {
+    const auto row = options.first_row + static_cast<std::size_t>(missing - labels.begin());
+    refuse_missing_label("encode", column.name, row, data.label_rule);
   }
   return labels;
 }
@@ -291,7 +263,7 @@ std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const
 
 FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& options) const {
   if (options.num_threads < 0) {
-    throw InvalidInput("encode: num_threads is " + std::to_string(options.num_threads) + ", must be 0 or more");
+    throw InvalidInput("encode", "num_threads is " + std::to_string(options.num_threads) + ", must be 0 or more");
   }
   const detail::TransformData& data = *data_;
   const auto columns = detail::columns_by_name(frame, "encode");
@@ -325,17 +297,17 @@ FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& op
   const bool wants_label = options.labels != LabelUse::kIgnore && !data.label.empty();
   const auto label = wants_label ? columns.find(data.label) : columns.end();
   if (options.labels == LabelUse::kRequired && label == columns.end()) {
-    if (data.label.empty()) throw InvalidInput("encode: labels are required, but training named no label column");
+    if (data.label.empty()) throw InvalidInput("encode", "labels are required, but training named no label column");
     missing.push_back(data.label);
   }
   if (!missing.empty()) refuse_missing(missing, columns);
 
   FeatureRows rows;
   rows.num_rows = frame.num_rows;
-  if (label != columns.end()) rows.label = decode_labels(data, *label->second, options.first_row);
+  if (label != columns.end()) rows.label = decode_labels(data, *label->second, options);
   rows.numeric.resize(frame.num_rows * data.shape.num_numeric);
   rows.categorical.resize(frame.num_rows * data.shape.num_categorical());
-  tbb::task_arena arena(detail::arena_size(options.num_threads));
+  tbb::task_arena arena(limen::detail::arena_size(options.num_threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, tasks.size(), [&](std::size_t at) {
       if (tasks[at]->texts != nullptr) std::visit(PrepareTexts{*tasks[at]}, tasks[at]->column->encoding);

@@ -9,20 +9,20 @@
 #include <unordered_map>
 #include <utility>
 
-#include "detail/arena.h"
 #include "detail/column_fitter.h"
-#include "detail/hash.h"
-#include "detail/text.h"
+#include "detail/label_counter.h"
 #include "limen/base/error.h"
+#include "limen/base/label_column.h"
+#include "limen/base/parallel.h"
+#include "limen/base/random.h"
+#include "limen/base/text.h"
 #include "limen/train/features.h"
 
 namespace limen::train {
 
-using detail::quoted;
-
 struct FeatureFitter::State {
   FeatureOptions options;
-  detail::RowHash sample_hash;
+  RowHash sample_hash;
   tbb::task_arena arena;
   bool started = false;
   std::vector<std::string> names;  ///< all columns of the first frame
@@ -34,22 +34,26 @@ struct FeatureFitter::State {
 
   explicit State(FeatureOptions chosen)
       : options(std::move(chosen)),
-        sample_hash(options.seed, detail::RowUse::kQuantiles),
-        arena(detail::arena_size(options.num_threads)),
-        labels(options.label, detail::parse_label_rule(options.positive)) {}
+        sample_hash(options.seed, RowUse::kQuantiles),
+        arena(limen::detail::arena_size(options.num_threads)),
+        labels(options.label, options.label_rule) {}
 
   void start(const Frame& frame);
   void add_labels(const Column& column, const detail::RowBatch& batch);
 };
 
 void FeatureFitter::State::start(const Frame& frame) {
-  for (const Column& column : frame.columns) names.push_back(column.name);
+  for (const Column& column : frame.columns) {
+    names.push_back(column.name);
+    if (!trimmed(column.name).empty()) continue;
+    throw InvalidInput("features", "column " + std::to_string(names.size()) + " has no name, every column needs one");
+  }
   std::map<std::string_view, std::optional<ColumnKind>> declared;
   std::set<std::string_view> unused;
   const auto check_there = [&](const std::string& name, const char* list) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    throw InvalidInput("features: " + std::string(list) + " names column " + quoted(name) + ", which is not there" +
-                       detail::did_you_mean(name, names));
+    throw InvalidInput("features", "" + std::string(list) + " names column " + quoted(name) + ", which is not there" +
+                                       did_you_mean(name, names));
   };
   const auto declare = [&](const std::string& name, const char* list, std::optional<ColumnKind> kind) {
     check_there(name, list);
@@ -87,9 +91,9 @@ void FeatureFitter::State::add_labels(const Column& column, const detail::RowBat
     std::unordered_map<double, std::size_t> number_of;
     batch.for_each([&](std::size_t row) {
       const double value = (*numbers)[row];
-      if (std::isnan(value)) labels.add_missing(batch.first_row + row);
+      if (!std::isfinite(value)) refuse_missing_label("features", column.name, batch.first_row + row, labels.rule());
       const auto [found, is_new] = number_of.emplace(value, met.size());
-      if (is_new) met.push_back({detail::number_text(value), row, 0});
+      if (is_new) met.push_back({number_text(value), row, 0});
       ++met[found->second].count;
     });
   } else {
@@ -98,12 +102,12 @@ void FeatureFitter::State::add_labels(const Column& column, const detail::RowBat
     std::vector<std::size_t> number_of(text.distinct.size(), kNotMet);
     batch.for_each([&](std::size_t row) {
       const auto code = static_cast<std::size_t>(text.code[row]);
-      if (text.code[row] == TextValues::kMissing || text.distinct[code].empty()) {
-        labels.add_missing(batch.first_row + row);
+      if (text.code[row] == TextValues::kMissing || is_missing(trimmed(text.distinct[code]))) {
+        refuse_missing_label("features", column.name, batch.first_row + row, labels.rule());
       }
       if (number_of[code] == kNotMet) {
         number_of[code] = met.size();
-        met.push_back({detail::label_value(text.distinct[code]), row, 0});
+        met.push_back({label_value(text.distinct[code]), row, 0});
       }
       ++met[number_of[code]].count;
     });
@@ -122,21 +126,21 @@ FeatureFitter::~FeatureFitter() = default;
 void FeatureFitter::add(const Frame& frame, std::span<const std::uint8_t> selected) {
   State& state = *state_;
   if (!selected.empty() && selected.size() != frame.num_rows) {
-    throw InvalidInput("features: selected has " + std::to_string(selected.size()) + " rows, the frame has " +
-                       std::to_string(frame.num_rows));
+    throw InvalidInput("features", "selected has " + std::to_string(selected.size()) + " rows, the frame has " +
+                                       std::to_string(frame.num_rows));
   }
   const auto columns = detail::columns_by_name(frame, "features");
   if (!state.started) state.start(frame);
   for (const std::string& name : state.names) {
     if (columns.count(name) == 0) {
-      throw InvalidInput("features: column " + quoted(name) + " is missing from row " +
-                         std::to_string(state.rows_seen + 1) + " on, must be in every batch");
+      throw InvalidInput("features", "column " + quoted(name) + " is missing from row " +
+                                         std::to_string(state.rows_seen + 1) + " on, must be in every batch");
     }
   }
   for (const auto& [name, column] : columns) {
     if (!std::binary_search(state.names.begin(), state.names.end(), name)) {
-      throw InvalidInput("features: column " + quoted(name) + " is new from row " +
-                         std::to_string(state.rows_seen + 1) + " on, must be in every batch");
+      throw InvalidInput("features", "column " + quoted(name) + " is new from row " +
+                                         std::to_string(state.rows_seen + 1) + " on, must be in every batch");
     }
   }
 
@@ -150,24 +154,24 @@ void FeatureFitter::add(const Frame& frame, std::span<const std::uint8_t> select
 
   if (!state.options.label.empty()) state.add_labels(*columns.at(state.options.label), batch);
   // Each column on one thread. Of several errors the one of the first column is reported.
-  std::vector<std::string> errors(state.columns.size());
+  std::vector<std::optional<InvalidInput>> errors(state.columns.size());
   state.arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, state.columns.size(), [&](std::size_t at) {
       try {
         state.columns[at].add(*columns.at(state.feature_names[at]), batch);
       } catch (const InvalidInput& error) {
-        errors[at] = error.what();
+        errors[at] = error;
       }
     });
   });
-  for (const std::string& error : errors) {
-    if (!error.empty()) throw InvalidInput(error);
+  for (const std::optional<InvalidInput>& error : errors) {
+    if (error) throw InvalidInput(*error);
   }
 }
 
 FeatureTransform FeatureFitter::finish() {
   State& state = *state_;
-  if (state.rows == 0) throw InvalidInput("features: there are no training rows, at least one was needed");
+  if (state.rows == 0) throw InvalidInput("features", "there are no training rows, at least one was needed");
   auto data = std::make_shared<detail::TransformData>();
   data->rows = state.rows;
   data->clip = state.options.clip;
@@ -187,7 +191,7 @@ FeatureTransform FeatureFitter::finish() {
     for (const detail::ColumnData& column : data->columns) {
       if (!column.notes.empty() && why.size() < 300) why += "; " + quoted(column.name) + " " + column.notes.back();
     }
-    throw InvalidInput("features: no column can be used, at least one was needed" + why);
+    throw InvalidInput("features", "no column can be used, at least one was needed" + why);
   }
   return FeatureTransform(std::move(data));
 }

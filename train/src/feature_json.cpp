@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "detail/json_fields.h"
-#include "detail/text.h"
 #include "detail/transform_data.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "limen/train/features.h"
 
 namespace limen::train {
@@ -27,7 +27,10 @@ constexpr std::size_t kMostNotes = 100;
 struct WriteEncoding {
   Json& json;
 
-  void operator()(const detail::LeftOut&) const { json["kind"] = "unused"; }
+  void operator()(const detail::LeftOut& left_out) const {
+    json["kind"] = "unused";
+    if (left_out.identifier) json["identifier"] = true;
+  }
   void operator()(const detail::NumericEncoding& encoding) const {
     json["kind"] = "numeric";
     json["scaling"] = encoding.scaling == Scaling::kLog ? "log" : "linear";
@@ -56,18 +59,18 @@ struct WriteEncoding {
 
 Json label_json(const detail::TransformData& data) {
   if (data.label.empty()) return nullptr;
-  const detail::LabelRule& rule = data.label_rule;
+  const LabelRule& rule = data.label_rule;
   Json json = {{"column", detail::text_json(data.label)}};
   switch (rule.kind) {
-    case detail::LabelKind::kStandard:
+    case LabelKind::kStandard:
       json["rule"] = "standard";
       break;
-    case detail::LabelKind::kEquals:
+    case LabelKind::kEquals:
       json["rule"] = "equals";
       json["positive"] = detail::text_json(rule.positive);
       json["negative"] = rule.negative ? detail::text_json(*rule.negative) : Json(nullptr);
       break;
-    case detail::LabelKind::kCompare:
+    case LabelKind::kCompare:
       json["rule"] = "compare";
       json["comparison"] = to_string(rule.comparison);
       json["bound"] = rule.bound;
@@ -79,13 +82,13 @@ Json label_json(const detail::TransformData& data) {
 void read_label(const JsonFields& fields, detail::TransformData& data) {
   data.label = fields.text("column");
   if (data.label.empty()) fields.refuse("column", "is empty");
-  detail::LabelRule& rule = data.label_rule;
+  LabelRule& rule = data.label_rule;
   const std::string kind = fields.text("rule");
   if (kind == "standard") return;
   if (kind == "equals") {
-    rule.kind = detail::LabelKind::kEquals;
+    rule.kind = LabelKind::kEquals;
     rule.positive = fields.text("positive");
-    if (rule.positive != detail::label_value(rule.positive) || rule.positive.empty()) {
+    if (rule.positive != label_value(rule.positive) || rule.positive.empty()) {
       fields.refuse("positive", "is not a label as it is stored");
     }
     if (!fields.is_null("negative")) {
@@ -93,13 +96,13 @@ void read_label(const JsonFields& fields, detail::TransformData& data) {
       if (*rule.negative == rule.positive) fields.refuse("negative", "is the positive value too");
     }
   } else if (kind == "compare") {
-    rule.kind = detail::LabelKind::kCompare;
-    const auto comparison = detail::parse_comparison(fields.text("comparison"));
+    rule.kind = LabelKind::kCompare;
+    const auto comparison = parse_comparison(fields.text("comparison"));
     if (!comparison) fields.refuse("comparison", "is not one of > >= < <= == !=");
     rule.comparison = *comparison;
     rule.bound = fields.number("bound");
   } else {
-    fields.refuse("rule", "is " + detail::quoted(kind) + ", must be standard, equals or compare");
+    fields.refuse("rule", "is " + limen::quoted(kind) + ", must be standard, equals or compare");
   }
 }
 
@@ -123,12 +126,12 @@ detail::NumericEncoding read_numeric(const JsonFields& fields, std::int64_t vers
   detail::NumericEncoding encoding;
   const std::string scaling = fields.text("scaling");
   if (scaling != "log" && scaling != "linear") {
-    fields.refuse("scaling", "is " + detail::quoted(scaling) + ", must be linear or log");
+    fields.refuse("scaling", "is " + limen::quoted(scaling) + ", must be linear or log");
   }
   encoding.scaling = scaling == "log" ? Scaling::kLog : Scaling::kLinear;
   encoding.center = fields.number("center");
   encoding.scale = fields.number("scale");
-  if (encoding.scale <= 0) fields.refuse("scale", "is " + detail::number_text(encoding.scale) + ", must be above 0");
+  if (encoding.scale <= 0) fields.refuse("scale", "is " + number_text(encoding.scale) + ", must be above 0");
   encoding.value = fields.flag("value");
   encoding.indicator = fields.flag("indicator");
   if (!encoding.value && !encoding.indicator) fields.refuse("value", "and indicator are false, one must be true");
@@ -150,9 +153,8 @@ detail::CategoricalEncoding read_categorical(const JsonFields& fields) {
   }
   for (const std::string& text : vocabulary) {
     if (text.empty()) fields.refuse("vocabulary", "holds an empty text");
-    const std::size_t size = encoding.vocabulary.size();
-    encoding.vocabulary.insert(text, detail::text_hash(text));
-    if (encoding.vocabulary.size() == size) fields.refuse("vocabulary", "holds " + detail::quoted(text) + " twice");
+    const auto next = static_cast<std::int32_t>(encoding.vocabulary.texts().size());
+    if (encoding.vocabulary.add(text) != next) fields.refuse("vocabulary", "holds " + limen::quoted(text) + " twice");
   }
   return encoding;
 }
@@ -161,7 +163,7 @@ detail::DateEncoding read_date(const JsonFields& fields, const std::string& path
   detail::DateEncoding encoding;
   const std::string format = fields.text("format");
   if (format != "text" && format != "yymmddhh") {
-    fields.refuse("format", "is " + detail::quoted(format) + ", must be text or yymmddhh");
+    fields.refuse("format", "is " + limen::quoted(format) + ", must be text or yymmddhh");
   }
   encoding.format = format == "text" ? DateFormat::kText : DateFormat::kYymmddhh;
   encoding.missing_token = fields.flag("missing_token");
@@ -169,9 +171,9 @@ detail::DateEncoding read_date(const JsonFields& fields, const std::string& path
     const JsonFields part_fields(value, kDocument, path + "parts.");
     const std::string name = part_fields.text("part");
     const auto part = std::find_if(detail::kDateParts.begin(), detail::kDateParts.end(),
-                                   [&](detail::DatePart known) { return to_string(known) == name; });
+                                   [&](DatePart known) { return to_string(known) == name; });
     if (part == detail::kDateParts.end()) {
-      part_fields.refuse("part", "is " + detail::quoted(name) + ", must be hour, weekday, day or month");
+      part_fields.refuse("part", "is " + limen::quoted(name) + ", must be hour, weekday, day or month");
     }
     detail::DatePartEncoding part_encoding{.part = *part};
     for (const JsonFields::Json& number : part_fields.list("values")) {
@@ -204,8 +206,10 @@ detail::ColumnData read_column(const JsonFields& fields, const std::string& path
     column.encoding = read_categorical(fields);
   } else if (kind == "date") {
     column.encoding = read_date(fields, path);
-  } else if (kind != "unused") {
-    fields.refuse("kind", "is " + detail::quoted(kind) + ", must be numeric, categorical, date or unused");
+  } else if (kind == "unused") {
+    column.encoding = detail::LeftOut{.identifier = fields.has("identifier") && fields.flag("identifier")};
+  } else {
+    fields.refuse("kind", "is " + limen::quoted(kind) + ", must be numeric, categorical, date or unused");
   }
   return column;
 }
@@ -248,7 +252,7 @@ FeatureTransform FeatureTransform::from_json(std::string_view text) {
     const std::string path = "columns[" + std::to_string(data->columns.size()) + "].";
     data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows, version));
     const std::string& name = data->columns.back().name;
-    if (!names.insert(name).second) fields.refuse(path + "name", "is " + detail::quoted(name) + " for the second time");
+    if (!names.insert(name).second) fields.refuse(path + "name", "is " + limen::quoted(name) + " for the second time");
   }
   data->shape = data->shape_of_columns();
   if (data->shape.num_numeric == 0 && data->shape.num_categorical() == 0) fields.refuse("columns", "hold no feature");

@@ -6,20 +6,17 @@
 #include <set>
 #include <utility>
 
-#include "detail/text.h"
 #include "detail/transform_data.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::train {
 namespace {
 
-using detail::count_text;
-using detail::quoted;
-
 void check_range(const char* field, double value, double least, double most) {
   if (value >= least && value <= most) return;
-  throw InvalidInput(std::string("features: ") + field + " is " + detail::number_text(value) + ", must be " +
-                     (least < 1 ? detail::number_text(least) : count_text(least)) + " to " + count_text(most));
+  throw InvalidInput("features", std::string() + field + " is " + number_text(value) + ", must be " +
+                                     (least < 1 ? number_text(least) : count_text(least)) + " to " + count_text(most));
 }
 
 /// "3.2%"; at least one digit that is not 0 for a share above 0.
@@ -39,7 +36,7 @@ struct DescribeEncoding {
   }
   std::string operator()(const detail::CategoricalEncoding& categorical) const {
     const auto tokens = static_cast<double>(categorical.first_token()) + static_cast<double>(categorical.hash_buckets) +
-                        static_cast<double>(categorical.vocabulary.size());
+                        static_cast<double>(categorical.vocabulary.texts().size());
     return "categorical, " + count_text(tokens) + " tokens";
   }
   std::string operator()(const detail::DateEncoding& date) const {
@@ -72,7 +69,7 @@ FeatureShape TransformData::shape_of_columns() const {
       result.num_numeric += numeric->num_inputs();
     } else if (const auto* categorical = std::get_if<CategoricalEncoding>(&column.encoding)) {
       result.num_tokens.push_back(
-          tokens(categorical->first_token() + categorical->hash_buckets, categorical->vocabulary.size()));
+          tokens(categorical->first_token() + categorical->hash_buckets, categorical->vocabulary.texts().size()));
     } else if (const auto* date = std::get_if<DateEncoding>(&column.encoding)) {
       for (const DatePartEncoding& part : date->parts) {
         result.num_tokens.push_back(tokens(date->first_token(), part.values.size()));
@@ -82,10 +79,10 @@ FeatureShape TransformData::shape_of_columns() const {
   std::int64_t together = 0;
   for (const std::int32_t count : result.num_tokens) together += count;
   if (together > kMostTokensTogether || columns.size() > kMostColumns) {
-    throw InvalidInput("features: there are " + count_text(static_cast<double>(columns.size())) + " columns with " +
-                       count_text(static_cast<double>(together)) + " tokens together, must be at most " +
-                       count_text(kMostColumns) + " and " + count_text(kMostTokensTogether) +
-                       "; lower max_vocabulary and hash_buckets");
+    throw InvalidInput("features", "there are " + count_text(static_cast<double>(columns.size())) + " columns with " +
+                                       count_text(static_cast<double>(together)) +
+                                       " tokens together, must be at most " + count_text(kMostColumns) + " and " +
+                                       count_text(kMostTokensTogether) + "; lower max_vocabulary and hash_buckets");
   }
   return result;
 }
@@ -93,7 +90,7 @@ FeatureShape TransformData::shape_of_columns() const {
 std::map<std::string_view, const Column*> columns_by_name(const Frame& frame, std::string_view function) {
   std::map<std::string_view, const Column*> columns;
   const auto fail = [&](const Column& column, const std::string& what) {
-    throw InvalidInput(std::string(function) + ": column " + quoted(column.name) + " " + what);
+    throw InvalidInput(Where{.source = std::string(function), .column = column.name}, what);
   };
   for (const Column& column : frame.columns) {
     if (!columns.emplace(column.name, &column).second) fail(column, "is there twice, names must differ");
@@ -132,10 +129,11 @@ void validate(const FeatureOptions& options) {
   check_range("num_threads", options.num_threads, 0, 1e9);
   std::set<std::string_view> named;
   const auto name_once = [&](const std::string& name) {
-    if (name.empty()) throw InvalidInput("features: a column name is empty, must have at least one letter");
+    if (name.empty()) throw InvalidInput("features", "a column name is empty, must have at least one letter");
     if (!named.insert(name).second) {
-      throw InvalidInput("features: column " + quoted(name) +
-                         " is named twice, must be only one of numeric, categorical, date, drop and label");
+      throw InvalidInput(
+          "features",
+          "column " + quoted(name) + " is named twice, must be only one of numeric, categorical, date, drop and label");
     }
   };
   for (const auto* names : {&options.numeric, &options.categorical, &options.drop}) {
@@ -146,13 +144,12 @@ void validate(const FeatureOptions& options) {
   for (const auto& [name, scaling] : options.scaling_of) {
     const bool numeric = std::find(options.numeric.begin(), options.numeric.end(), name) != options.numeric.end();
     if (!numeric && named.count(name) != 0) {
-      throw InvalidInput("features: scaling_of names " + quoted(name) + ", which is no numeric column");
+      throw InvalidInput("features", "scaling_of names " + quoted(name) + ", which is no numeric column");
     }
   }
-  if (options.positive && options.label.empty()) {
-    throw InvalidInput("features: positive is " + quoted(*options.positive) + ", but no label column is named");
+  if (options.label_rule.kind != LabelKind::kStandard && options.label.empty()) {
+    throw InvalidInput("features", "there is a rule for labels, but no label column is named");
   }
-  (void)detail::parse_label_rule(options.positive);
 }
 
 FeatureTransform::FeatureTransform(std::shared_ptr<const detail::TransformData> data) : data_(std::move(data)) {}
@@ -195,17 +192,25 @@ std::vector<std::string> FeatureTransform::categorical_names() const {
   return names;
 }
 
+std::vector<std::string> FeatureTransform::identifiers() const {
+  std::vector<std::string> names;
+  for_each_encoding<detail::LeftOut>(*data_, [&](const std::string& name, const auto& left_out) {
+    if (left_out.identifier) names.push_back(name);
+  });
+  return names;
+}
+
 std::vector<std::string> FeatureTransform::summary() const {
   const auto rows = static_cast<double>(data_->rows);
   std::string first = count_text(rows) + " training rows";
   if (!data_->label.empty()) {
-    first += ", " + percent(static_cast<double>(data_->positives) / rows) + " positive (" + data_->label + ")";
+    first += ", " + percent(static_cast<double>(data_->positives) / rows) + " positive (" + escaped(data_->label) + ")";
   }
   first += "; " + count_text(static_cast<double>(data_->shape.num_numeric)) + " numeric inputs, " +
            count_text(static_cast<double>(data_->shape.num_categorical())) + " categorical";
   std::vector<std::string> lines = {std::move(first)};
   for (const detail::ColumnData& column : data_->columns) {
-    std::string line = column.name + ": " + std::visit(DescribeEncoding{}, column.encoding);
+    std::string line = escaped(column.name) + ": " + std::visit(DescribeEncoding{}, column.encoding);
     if (column.missing > 0) line += ", " + percent(static_cast<double>(column.missing) / rows) + " missing";
     for (const std::string& note : column.notes) line += "; " + note;
     lines.push_back(std::move(line));

@@ -6,29 +6,10 @@
 #include <utility>
 
 #include "limen/base/error.h"
+#include "limen/base/json.h"
 
 namespace limen::train::detail {
 namespace {
-
-constexpr int kMaxDepth = 100;
-
-/// How deep lists and objects are nested, whatever else is wrong with the text.
-int nesting_depth(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '"') in_string = !in_string;
-    if (in_string) {
-      if (c == '\\') ++at;
-      continue;
-    }
-    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
-    if (c == ']' || c == '}') --depth;
-  }
-  return deepest;
-}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -40,19 +21,17 @@ int hex_digit(char c) {
 
 JsonFields::JsonFields(const Json& value, std::string document, std::string path)
     : value_(&value), document_(std::move(document)), path_(std::move(path)) {
-  if (!value.is_object()) throw InvalidInput(document_ + ": \"" + path_ + "\" is not an object");
+  if (!value.is_object()) throw InvalidInput(document_, "\"" + path_ + "\" is not an object");
 }
 
 JsonFields::Json JsonFields::parse(std::string_view text, const std::string& document) {
-  if (nesting_depth(text) > kMaxDepth) throw InvalidInput(document + ": is nested too deeply, it is damaged");
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw InvalidInput(document + ": is not JSON, or damaged");
-  if (!json.is_object()) throw InvalidInput(document + ": is not a JSON object");
+  Json json = parse_json(text, document);
+  if (!json.is_object()) throw InvalidInput(document, "is not a JSON object");
   return json;
 }
 
 void JsonFields::refuse(const std::string& key, const std::string& what) const {
-  throw InvalidInput(document_ + ": \"" + path_ + key + "\" " + what);
+  throw InvalidInput(document_, "\"" + path_ + key + "\" " + what);
 }
 
 const JsonFields::Json& JsonFields::member(const char* key) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encoder.h"
+#include "limen/base/uninitialized_vector.h"
 
 namespace limen::train {
 namespace {
@@ -29,7 +30,7 @@ struct MlpWorkspace final : Encoder::Workspace {
   std::size_t rows = 0;
   float scale = 1;
   // activation[0] is the input: the vectors of the categorical features, then the numbers.
-  std::vector<std::vector<float>> activation = {};
+  std::vector<UninitializedVector<float>> activation = {};
   std::vector<std::vector<float>> gradient = {};  // of the outputs of the hidden layers
   std::vector<float> mask = {};
 };
@@ -79,7 +80,7 @@ class MlpEncoder final : public Encoder {
       const float* mask = nullptr;
       if (dropout.active()) {
         workspace.mask.resize(input.rows * outputs);
-        dropout.fill(at, workspace.mask.data(), workspace.mask.size());
+        dropout.fill(at, workspace.mask.data(), input.rows, outputs);
         mask = workspace.mask.data();
       }
       kernels().bias_relu(to, bias, mask, input.rows, outputs);

@@ -9,12 +9,11 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
-#include "detail/hash.h"
 #include "limen/base/error.h"
+#include "limen/base/random.h"
+#include "limen/base/read_file.h"
 #include "limen/base/version.h"
 #include "limen/uncertainty/ensemble.h"
 #include "model_json.h"
@@ -29,6 +28,8 @@ constexpr const char* kFormat = "limen-model";
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kCardFile = "model.json";
 constexpr const char* kWeightsFile = "weights.safetensors";
+constexpr std::size_t kMostCardBytes = std::size_t{1} << 30U;
+constexpr std::int64_t kMostWeightBytes = std::int64_t{1} << 34U;
 
 /// How many numbers a network has at least. Before one is made: a size in model.json that was changed must not ask for
 /// all memory there is.
@@ -53,49 +54,11 @@ double least_size(const FeatureShape& shape, const ModelOptions& options) {
   return size + inputs * outputs;
 }
 
-std::string checksum(std::string_view bytes) { return std::to_string(detail::text_hash(bytes)); }
+std::string checksum(std::string_view bytes) { return std::to_string(text_hash(bytes)); }
 
 }  // namespace
 
 namespace detail {
-
-NetworkOutput predict_rows(const Network& network, const FeatureShape& shape, const FeatureRows& rows,
-                           std::uint64_t seed, std::size_t first_row) {
-  constexpr std::size_t kBatch = std::size_t{1} << 14;
-  NetworkOutput all;
-  const auto append = [](std::vector<double>& to, const std::vector<double>& from, std::size_t skipped) {
-    if (!from.empty()) to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(skipped), from.end());
-  };
-  for (std::size_t begin = 0; begin < rows.num_rows;) {
-    // Dropout goes by the place in a batch: batches begin at multiples of kBatch in the table, and the rows of one that
-    // are not here are filled in with copies of one that is.
-    const std::size_t missing = (first_row + begin) % kBatch;
-    const std::size_t size = std::min(kBatch - missing, rows.num_rows - begin);
-    const auto numeric = std::span(rows.numeric).subspan(begin * shape.num_numeric, size * shape.num_numeric);
-    const auto categorical =
-        std::span(rows.categorical).subspan(begin * shape.num_categorical(), size * shape.num_categorical());
-    BatchView view = {size, numeric, categorical, {}};
-    std::vector<float> filled_numeric;
-    std::vector<std::int32_t> filled_categorical;
-    if (missing > 0) {
-      const auto fill = [&](auto& filled, const auto& from, std::size_t width) {
-        for (std::size_t row = 0; row < missing; ++row) filled.insert(filled.end(), from.begin(), from.begin() + width);
-        filled.insert(filled.end(), from.begin(), from.end());
-      };
-      fill(filled_numeric, numeric, shape.num_numeric);
-      fill(filled_categorical, categorical, shape.num_categorical());
-      view = {missing + size, filled_numeric, filled_categorical, {}};
-    }
-    const NetworkOutput output = network.predict(view, mix(seed + (first_row + begin - missing)));
-    append(all.score, output.score, missing);
-    append(all.entropy, output.entropy, missing);
-    append(all.evidence, output.evidence, missing);
-    append(all.variance, output.variance, missing);
-    append(all.mutual_information, output.mutual_information, missing);
-    begin += size;
-  }
-  return all;
-}
 
 NetworkOutput combine(std::span<const NetworkOutput> members) {
   std::vector<RealSpan> scores;
@@ -117,7 +80,7 @@ std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
                                       : kind == Uncertainty::kVariance ? &variance
                                                                        : &mutual_information;
   if (column->empty() && !score.empty()) {
-    throw InvalidInput("uncertainty: this model has no " + std::string(to_string(kind)));
+    throw InvalidInput("uncertainty", "this model has no " + std::string(to_string(kind)));
   }
   std::vector<double> values = *column;
   if (kind == Uncertainty::kEvidence) {
@@ -133,7 +96,7 @@ struct Model::State {
   std::vector<Network> networks = {};
 };
 
-Model::Model(FeatureTransform features, ModelCard card, std::string weights)
+Model::Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads)
     : state_(new State{std::move(features), std::move(card), std::move(weights)}) {
   detail::TensorFile file = detail::read_tensors(state_->weights, kWeightsFile);
   std::map<std::string, std::vector<NamedArray>> members;
@@ -145,15 +108,15 @@ Model::Model(FeatureTransform features, ModelCard card, std::string weights)
   }
   const ModelCard& made = state_->card;
   if (members.size() != static_cast<std::size_t>(made.members)) {
-    throw InvalidInput(std::string(kWeightsFile) + ": holds " + std::to_string(members.size()) +
-                       " networks, model.json says " + std::to_string(made.members));
+    throw InvalidInput(kWeightsFile, "holds " + std::to_string(members.size()) + " networks, model.json says " +
+                                         std::to_string(made.members));
   }
   const double least = least_size(state_->features.shape(), made.model) * made.members * sizeof(float);
   if (least > static_cast<double>(state_->weights.size())) {
-    throw InvalidInput(std::string(kWeightsFile) + ": is too small for the network in model.json");
+    throw InvalidInput(kWeightsFile, "is too small for the network in model.json");
   }
   for (int member = 0; member < made.members; ++member) {
-    Network network(state_->features.shape(), made.model, made.class_counts, 0, made.training.device);
+    Network network(state_->features.shape(), made.model, made.class_counts, 0, made.training.device, num_threads);
     network.load_state(members[std::to_string(member)], false);
     state_->networks.push_back(std::move(network));
   }
@@ -166,17 +129,17 @@ Model::~Model() = default;
 const FeatureTransform& Model::features() const { return state_->features; }
 const ModelCard& Model::card() const { return state_->card; }
 
-Prediction Model::predict(const FeatureRows& rows, std::size_t first_row) const {
+Prediction Model::predict(const FeatureRows& rows) const {
   const FeatureShape& shape = state_->features.shape();
   if (rows.numeric.size() != rows.num_rows * shape.num_numeric ||
       rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
-    throw InvalidInput("predict: the rows are not of this model's features");
+    throw InvalidInput("predict", "the rows are not of this model's features");
   }
   const Head head = state_->card.model.head.kind;
-  const std::uint64_t seed = detail::mix(state_->card.training.seed + 0x9e3779b97f4a7c15U);
+  const std::uint64_t seed = mix(state_->card.training.seed + kGoldenRatio);
   std::vector<NetworkOutput> outputs;
   for (const Network& network : state_->networks) {
-    outputs.push_back(detail::predict_rows(network, shape, rows, seed, head == Head::kMcDropout ? first_row : 0));
+    outputs.push_back(detail::predict_rows(network, rows, seed));
   }
   NetworkOutput output = head == Head::kEnsemble ? detail::combine(outputs) : std::move(outputs.front());
   return {std::move(output.score), std::move(output.entropy), std::move(output.evidence), std::move(output.variance),
@@ -198,11 +161,11 @@ void Model::save(const std::string& folder) const {
   write_whole((path / kCardFile).string(), json.dump(1) + "\n");
 }
 
-Model Model::load(const std::string& folder, const std::string& device) {
+Model Model::load(const std::string& folder, const std::string& device, int num_threads) {
   const std::filesystem::path path(folder);
   const std::string name = (path / kCardFile).string();
   try {
-    const nlohmann::json json = detail::JsonFields::parse(read_whole(name), "model.json");
+    const nlohmann::json json = detail::JsonFields::parse(read_regular_file(name, kMostCardBytes), "model.json");
     const detail::JsonFields fields(json, "model.json", "");
     if (fields.text("format") != kFormat) fields.refuse("format", "is not limen-model");
     const std::int64_t version = fields.integer("version", 1, std::numeric_limits<std::int32_t>::max());
@@ -212,22 +175,22 @@ Model Model::load(const std::string& folder, const std::string& device) {
     }
     ModelCard card = read_card(fields);
     if (const std::string error = device_error(device); !error.empty()) {
-      throw InvalidInput("device " + device + ": " + error);
+      throw InvalidInput("device " + device, error);
     }
     card.training.device = device;
-    set_num_threads(card.training.num_threads);
     FeatureTransform features = FeatureTransform::from_json(json.at("features").dump());
     const detail::JsonFields weights_fields = fields.object("weights");
     if (weights_fields.text("file") != kWeightsFile) weights_fields.refuse("file", "is not weights.safetensors");
-    std::string weights = read_whole((path / kWeightsFile).string());
+    const auto size = static_cast<std::size_t>(weights_fields.integer("bytes", 0, kMostWeightBytes));
+    std::string weights = read_regular_file((path / kWeightsFile).string(), size);
     if (weights_fields.text("checksum") != checksum(weights)) {
-      throw InvalidInput("weights.safetensors does not belong to this model.json, or is damaged");
+      throw InvalidInput(kWeightsFile, "does not belong to this model.json, or is damaged");
     }
-    return {std::move(features), std::move(card), std::move(weights)};
+    return {std::move(features), std::move(card), std::move(weights), num_threads};
   } catch (const InvalidInput& error) {
-    throw InvalidInput(folder + ": " + error.what());
+    throw InvalidInput(folder, error.what());
   } catch (const nlohmann::json::exception&) {
-    throw InvalidInput(folder + ": model.json has no member features");
+    throw InvalidInput(folder, "model.json has no member features");
   }
 }
 
@@ -249,15 +212,6 @@ void write_whole(const std::string& path, std::string_view bytes) {
   if (::close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) fail(error);
-}
-
-std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError(IoError::Access::kRead, path, std::string("cannot be read: ") + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) throw IoError(IoError::Access::kRead, path, "cannot be read");
-  return std::move(text).str();
 }
 
 }  // namespace limen::train

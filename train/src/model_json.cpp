@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model_json.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -12,10 +13,20 @@ namespace {
 using detail::JsonFields;
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kMostRows = std::int64_t{1} << 53;
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 int read_int(const JsonFields& fields, const char* key, std::int64_t least = 0, std::int64_t most = kMost) {
   return static_cast<int>(fields.integer(key, least, most));
+}
+
+/// All 64 bits count: as text, because JSON numbers of other programs have 53.
+std::uint64_t read_word(const JsonFields& fields, const char* key) {
+  const std::string text = fields.text(key);
+  std::uint64_t word = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word);
+  if (error != std::errc() || end != text.data() + text.size()) fields.refuse(key, "is no number in text");
+  return word;
 }
 
 template <typename Choice>
@@ -78,12 +89,7 @@ TrainOptions read_training(const JsonFields& fields) {
   options.clip = fields.number("clip");
   if (!fields.is_null("warm_up")) options.warm_up = read_int(fields, "warm_up");
   options.patience = read_int(fields, "patience");
-  // All 64 bits count: as text, because JSON numbers of other programs have 53.
-  try {
-    options.seed = std::stoull(fields.text("seed"));
-  } catch (const std::exception&) {
-    fields.refuse("seed", "is no number in text");
-  }
+  options.seed = read_word(fields, "seed");
   options.num_threads = read_int(fields, "threads", 0, 4096);
   options.device = fields.text("device");
   return options;
@@ -97,6 +103,12 @@ Json to_json(const SplitUse& split) {
     json["time_format"] = split.time_format == DateFormat::kText ? "text" : "yymmddhh";
     json["holdout_from"] = split.cuts.holdout_from;
     json["test_from"] = split.cuts.test_from;
+    if (split.validation_from) json["validation_from"] = *split.validation_from;
+  }
+  if (split.table) {
+    json["table"] = {{"rows", split.table->rows},
+                     {"columns", detail::texts_json(split.table->columns)},
+                     {"hash", std::to_string(split.table->hash)}};
   }
   return json;
 }
@@ -105,18 +117,25 @@ SplitUse read_split(const JsonFields& fields, bool has_time) {
   SplitUse split;
   split.options.fractions = read_numbers<3>(fields, "fractions");
   split.options.tau = fields.number("tau");
-  try {
-    split.options.seed = std::stoull(fields.text("seed"));
-  } catch (const std::exception&) {
-    fields.refuse("seed", "is no number in text");
-  }
+  split.options.seed = read_word(fields, "seed");
   validate(split.options);
   if (has_time) {
     split.time_column = fields.text("time_column");
     const std::string format = fields.text("time_format");
     if (format != "text" && format != "yymmddhh") fields.refuse("time_format", "is neither text nor yymmddhh");
     split.time_format = format == "text" ? DateFormat::kText : DateFormat::kYymmddhh;
-    split.cuts = {fields.number("holdout_from"), fields.number("test_from")};
+    // A part without rows begins after all times, which JSON has no number for.
+    const auto cut = [&](const char* key) {
+      return fields.is_null(key) ? std::numeric_limits<double>::infinity() : fields.number(key);
+    };
+    split.cuts = {cut("holdout_from"), cut("test_from")};
+    if (fields.has("validation_from")) split.validation_from = fields.number("validation_from");
+  }
+  if (fields.has("table")) {
+    const JsonFields table = fields.object("table");
+    split.table = {.rows = static_cast<std::uint64_t>(table.integer("rows", 0, kMostRows)),
+                   .columns = table.texts("columns"),
+                   .hash = read_word(table, "hash")};
   }
   return split;
 }
@@ -226,7 +245,6 @@ ModelCard read_card(const JsonFields& fields) {
   }
   const JsonFields metrics = fields.object("metrics");
   card.class_counts = {metrics.number("training_negatives"), metrics.number("training_positives")};
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 53;
   card.validation_rows = static_cast<std::size_t>(metrics.integer("validation_rows", 0, kMostRows));
   card.average_precision = metrics.number("average_precision");
   card.roc_auc = metrics.number("roc_auc");

@@ -50,8 +50,8 @@ struct Network::Impl {
 };
 
 Network::Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                 std::uint64_t seed, const std::string& device)
-    : impl_(std::make_unique<Impl>(network_module().create(shape, options, class_counts, seed, device))) {}
+                 std::uint64_t seed, const std::string& device, int num_threads)
+    : impl_(std::make_unique<Impl>(network_module().create(shape, options, class_counts, seed, device, num_threads))) {}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
@@ -71,8 +71,6 @@ std::vector<NamedArray> Network::state(bool optimizer) const {
 void Network::load_state(const std::vector<NamedArray>& arrays, bool optimizer) {
   network_module().load_state(impl_->network, arrays, optimizer);
 }
-
-void set_num_threads(int num_threads) { network_module().set_num_threads(num_threads); }
 
 std::string device_error(const std::string& device) { return network_module().device_error(device); }
 

@@ -53,9 +53,10 @@ struct StepOptions {
 
 class Network {
  public:
-  /// `class_counts`: negatives and positives of the training rows (the evidence budget of postnet).
+  /// `class_counts`: negatives and positives of the training rows (the evidence budget of postnet). `num_threads`: that
+  /// work on one batch, 0: all cores; results do not depend on it.
   Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-          std::uint64_t seed, const std::string& device);
+          std::uint64_t seed, const std::string& device, int num_threads = 0);
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
@@ -64,7 +65,9 @@ class Network {
   /// changes nothing and returns NaN.
   double train_step(const BatchView& batch, const StepOptions& options);
 
-  /// For mc-dropout, `seed` seeds the passes.
+  /// The numbers of a row depend on the row, the weights and the seed alone, to the last bit: not on the other rows of
+  /// the batch or its place among them. For mc-dropout, `seed` draws the units that each pass leaves out, the same for
+  /// all rows.
   [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const;
 
   /// Weights and buffers; with `optimizer`, also the optimiser's state: all that the next step depends on.
@@ -78,8 +81,6 @@ class Network {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Threads that work on one batch, process-wide; 0: all cores. Results do not depend on it.
-void set_num_threads(int num_threads);
 /// Empty when `device` can be used, else what is wrong with it.
 [[nodiscard]] std::string device_error(const std::string& device);
 

@@ -18,9 +18,9 @@ std::string check_device(const std::string& device) {
 const NetworkModule kModule = {
     .version = kNetworkModuleVersion,
     .create = [](const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                 std::uint64_t seed, const std::string& device) -> void* {
-      if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network: " + error);
-      return new TorchNetwork(shape, options, class_counts, seed);
+                 std::uint64_t seed, const std::string& device, int num_threads) -> void* {
+      if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network", error);
+      return new TorchNetwork(shape, options, class_counts, seed, num_threads);
     },
     .destroy = [](void* pointer) { delete static_cast<TorchNetwork*>(pointer); },
     .train_step = [](void* pointer, const BatchView& batch,
@@ -30,7 +30,6 @@ const NetworkModule kModule = {
     .state = [](const void* pointer, bool optimizer) { return network(pointer).state(optimizer); },
     .load_state = [](void* pointer, const std::vector<NamedArray>& arrays,
                      bool optimizer) { network(pointer).load_state(arrays, optimizer); },
-    .set_num_threads = set_worker_threads,
     .device_error = check_device};
 
 }  // namespace

@@ -13,19 +13,18 @@
 namespace limen::train {
 
 /// Program and module come from one build; the number guards against a module of another one.
-inline constexpr int kNetworkModuleVersion = 1;
+inline constexpr int kNetworkModuleVersion = 2;
 inline constexpr const char* kNetworkModuleEntry = "limen_network_module";
 
 struct NetworkModule {
   int version = kNetworkModuleVersion;
   void* (*create)(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                  std::uint64_t seed, const std::string& device);
+                  std::uint64_t seed, const std::string& device, int num_threads);
   void (*destroy)(void* network);
   double (*train_step)(void* network, const BatchView& batch, const StepOptions& options);
   NetworkOutput (*predict)(const void* network, const BatchView& batch, std::uint64_t seed);
   std::vector<NamedArray> (*state)(const void* network, bool optimizer);
   void (*load_state)(void* network, const std::vector<NamedArray>& arrays, bool optimizer);
-  void (*set_num_threads)(int num_threads);
   std::string (*device_error)(const std::string& device);
 };
 

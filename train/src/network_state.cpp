@@ -5,6 +5,7 @@
 #include <map>
 
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "torch_network.h"
 
 namespace limen::train {
@@ -80,34 +81,36 @@ void TorchNetwork::load_state(const std::vector<NamedArray>& arrays, bool optimi
   std::map<std::string, const NamedArray*> given;
   for (const NamedArray& array : arrays) {
     if (!given.emplace(array.name, &array).second) {
-      throw InvalidInput("load_state: array \"" + array.name + "\" is there twice");
+      throw InvalidInput("load_state", "array " + limen::quoted(array.name) + " is there twice");
     }
   }
   // Everything is checked before anything is written.
   for (const Place& place : wanted) {
     const auto found = given.find(place.name);
-    if (found == given.end()) throw InvalidInput("load_state: array \"" + place.name + "\" is missing");
+    if (found == given.end()) throw InvalidInput("load_state", "array " + limen::quoted(place.name) + " is missing");
     const NamedArray& array = *found->second;
     if (array.shape != place.shape || array.values.size() != place.size) {
-      throw InvalidInput("load_state: array \"" + place.name + "\" is " + shape_text(array.shape) + " with " +
-                         std::to_string(array.values.size()) + " values, must be " + shape_text(place.shape));
+      throw InvalidInput("load_state", "array " + limen::quoted(place.name) + " is " + shape_text(array.shape) +
+                                           " with " + std::to_string(array.values.size()) + " values, must be " +
+                                           shape_text(place.shape));
     }
     for (std::size_t at = 0; at < place.size; ++at) {
       const float value = array.values[at];
       if (std::isfinite(value) && (value >= 0 || !place.non_negative)) continue;
-      throw InvalidInput("load_state: array \"" + place.name + "\"[" + std::to_string(at) + "] is " +
-                         std::to_string(value) + ", must be finite" + (place.non_negative ? " and >= 0" : ""));
+      throw InvalidInput("load_state", "array " + limen::quoted(place.name) + "[" + std::to_string(at) + "] is " +
+                                           std::to_string(value) + ", must be finite" +
+                                           (place.non_negative ? " and >= 0" : ""));
     }
   }
   if (given.size() > wanted.size()) {
     for (const Place& place : wanted) given.erase(place.name);
-    throw InvalidInput("load_state: array \"" + given.begin()->first + "\" is not of this network");
+    throw InvalidInput("load_state", "array " + limen::quoted(given.begin()->first) + " is not of this network");
   }
   const auto whole = [](float value) { return std::floor(value) == value && value <= static_cast<float>(kHalf); };
   if (optimizer) {
     const std::vector<float>& counts = given.at("adam.steps")->values;
     if (!std::all_of(counts.begin(), counts.end(), whole)) {
-      throw InvalidInput("load_state: array \"adam.steps\" must hold whole numbers");
+      throw InvalidInput("load_state", "array \"adam.steps\" must hold whole numbers");
     }
   }
   for (const Place& place : wanted) {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <span>
 
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "limen/train/trainer.h"
 
 namespace limen::train {
@@ -52,7 +52,7 @@ std::string_view name_of(Choice choice) {
 
 void require(bool is_good, const char* field, double value, const char* needed) {
   if (is_good) return;
-  throw InvalidInput(std::string("train: ") + field + " is " + detail::number_text(value) + ", must be " + needed);
+  throw InvalidInput("train", std::string() + field + " is " + number_text(value) + ", must be " + needed);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Choice parse(std::string_view name) {
   if (found != all.end()) return static_cast<Choice>(found - all.begin());
   std::string known;
   for (const std::string_view each : all) known.append(known.empty() ? "" : ", ").append(each);
-  throw InvalidInput(detail::quoted(name) + " is no " + Names<Choice>::kWhat + "; there are " + known);
+  throw InvalidInput(quoted(name) + " is no " + Names<Choice>::kWhat + "; there are " + known);
 }
 
 template std::vector<std::string> names_of<Head>();

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "counter_random.h"
+#include "limen/base/random.h"
 
 namespace limen::train {
 
@@ -21,7 +21,8 @@ std::size_t Parameters::add(std::string name, std::vector<std::int64_t> shape, b
   std::size_t size = 1;
   for (const std::int64_t side : shape) size *= static_cast<std::size_t>(side);
   list.push_back({std::move(name), std::move(shape), offset, size, decays});
-  for (std::vector<float>* part : {&value, &first, &second}) part->resize(offset + size, 0.0F);
+  value.resize(offset + size, 0.0F);
+  for (std::vector<float>* part : {&first, &second}) part->resize(offset + size, 0.0F);
   return offset;
 }
 

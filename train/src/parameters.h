@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels.h"
+#include "limen/base/uninitialized_vector.h"
 
 namespace limen::train {
 
@@ -30,7 +31,8 @@ struct Parameter {
 
 struct Parameters {
   std::vector<Parameter> list = {};
-  std::vector<float> value = {};
+  UninitializedVector<float> value =
+      {};                          ///< beginning on a line of the cache, so that a matrix product is the same each time
   std::vector<float> first = {};   ///< Adam's mean of the gradient
   std::vector<float> second = {};  ///< Adam's mean of its square
 

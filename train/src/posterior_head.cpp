@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "counter_random.h"
+#include "limen/base/random.h"
 
 namespace limen::train {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "limen/train/schema.h"
 
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 
 namespace limen::train {
 namespace {
@@ -36,7 +36,7 @@ Schema avazu() {
 Schema schema_preset(std::string_view name) {
   if (name == "criteo") return criteo();
   if (name == "avazu") return avazu();
-  throw InvalidInput("schema_preset: " + detail::quoted(name) + " is not known, must be criteo or avazu");
+  throw InvalidInput("schema_preset", "" + quoted(name) + " is not known, must be criteo or avazu");
 }
 
 std::vector<std::string> schema_presets() { return {"criteo", "avazu"}; }

@@ -6,14 +6,12 @@
 #include <limits>
 #include <string>
 
-#include "detail/hash.h"
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/random.h"
+#include "limen/base/text.h"
 
 namespace limen::train {
 namespace {
-
-using detail::number_text;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -44,15 +42,15 @@ void validate(const SplitOptions& options) {
   for (std::size_t part = 0; part < 3; ++part) {
     const double fraction = options.fractions[part];
     if (!(fraction >= 0 && fraction <= 1)) {
-      throw InvalidInput(std::string("split: share of ") + kNames[part] + " is " + number_text(fraction) +
-                         ", must be 0 to 1");
+      throw InvalidInput("split",
+                         std::string("share of ") + kNames[part] + " is " + number_text(fraction) + ", must be 0 to 1");
     }
     sum += fraction;
   }
-  if (std::abs(sum - 1) > 1e-9) throw InvalidInput("split: shares add up to " + number_text(sum) + ", must be 1");
-  if (options.fractions[0] == 0) throw InvalidInput("split: share of training is 0, must be above 0");
+  if (std::abs(sum - 1) > 1e-9) throw InvalidInput("split", "shares add up to " + number_text(sum) + ", must be 1");
+  if (options.fractions[0] == 0) throw InvalidInput("split", "share of training is 0, must be above 0");
   if (!(options.tau >= 1 && options.tau <= 1e9)) {
-    throw InvalidInput("split: tau is " + number_text(options.tau) + ", must be 1 to 1e9");
+    throw InvalidInput("split", "tau is " + number_text(options.tau) + ", must be 1 to 1e9");
   }
 }
 
@@ -62,13 +60,13 @@ std::array<double, 3> parse_fractions(std::string_view text) {
   std::string_view rest = text;
   for (bool more = true; more; ++part) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    const auto value = detail::parse_number(rest.substr(0, comma));
+    const NumberField value = parse_number(rest.substr(0, comma));
     more = comma < rest.size();
-    if (!value || part > 2 || (!more && part == 0)) {
-      throw InvalidInput("split: is " + detail::quoted(text) +
-                         ", must be the shares of training, hold-out and test, such as 0.6,0.2,0.2");
+    if (value.status != FieldStatus::kOk || part > 2 || (!more && part == 0)) {
+      throw InvalidInput(
+          "split", "is " + quoted(text) + ", must be the shares of training, hold-out and test, such as 0.6,0.2,0.2");
     }
-    options.fractions[part] = *value;
+    options.fractions[part] = value.value;
     if (more) rest.remove_prefix(comma + 1);
   }
   validate(options);
@@ -79,7 +77,7 @@ std::vector<Part> split_rows(std::uint64_t first_row, std::size_t num_rows, cons
   validate(options);
   const auto [holdout_from, test_from] = cumulative(options.fractions);
   const TimeCuts cuts{.holdout_from = holdout_from, .test_from = test_from};
-  const detail::RowHash hash(options.seed, detail::RowUse::kSplit);
+  const RowHash hash(options.seed, RowUse::kSplit);
   std::vector<Part> parts(num_rows);
   for (std::size_t row = 0; row < num_rows; ++row) parts[row] = cuts.part(hash.uniform(first_row + row));
   return parts;
@@ -87,11 +85,11 @@ std::vector<Part> split_rows(std::uint64_t first_row, std::size_t num_rows, cons
 
 TimeCuts time_cuts(std::span<const double> time, const SplitOptions& options) {
   validate(options);
-  if (time.empty()) throw InvalidInput("time_cuts: there are no rows, at least one was needed");
+  if (time.empty()) throw InvalidInput("time_cuts", "there are no rows, at least one was needed");
   for (std::size_t row = 0; row < time.size(); ++row) {
     if (!std::isfinite(time[row])) {
-      throw InvalidInput("time_cuts: time[" + std::to_string(row) + "] is " + number_text(time[row]) +
-                         ", must be finite");
+      throw InvalidInput("time_cuts",
+                         "time[" + std::to_string(row) + "] is " + number_text(time[row]) + ", must be finite");
     }
   }
   std::vector<double> sorted(time.begin(), time.end());
@@ -111,8 +109,8 @@ TimeCuts time_cuts(std::span<const double> time, const SplitOptions& options) {
   std::size_t last_edge = num_rows;  // training ends here at the latest
   for (std::size_t part = 1; part < num_parts && last_edge > 0; ++part) last_edge = block_begin(last_edge - 1);
   if (last_edge == 0) {
-    throw InvalidInput("time_cuts: there are too few different times for " + std::to_string(num_parts) +
-                       " parts: rows of one time stay together");
+    throw InvalidInput("time_cuts", "there are too few different times for " + std::to_string(num_parts) +
+                                        " parts: rows of one time stay together");
   }
   const auto rows = static_cast<double>(num_rows);
   const std::size_t train_end =
@@ -130,26 +128,6 @@ std::vector<Part> split_by_time(std::span<const double> time, const SplitOptions
   std::vector<Part> parts(time.size());
   std::transform(time.begin(), time.end(), parts.begin(), [&](double at) { return cuts.part(at); });
   return parts;
-}
-
-std::vector<std::uint8_t> undersample(std::uint64_t first_row, std::span<const Part> part,
-                                      std::span<const std::uint8_t> label, const SplitOptions& options) {
-  validate(options);
-  if (part.size() != label.size()) {
-    throw InvalidInput("undersample: part has " + std::to_string(part.size()) + " rows, label has " +
-                       std::to_string(label.size()));
-  }
-  const double rate = 1 / options.tau;
-  const detail::RowHash hash(options.seed, detail::RowUse::kUndersample);
-  std::vector<std::uint8_t> keep(part.size());
-  for (std::size_t row = 0; row < part.size(); ++row) {
-    if (label[row] > 1) {
-      throw InvalidInput("undersample: label[" + std::to_string(row) + "] is " + std::to_string(label[row]) +
-                         ", must be 0 or 1");
-    }
-    keep[row] = part[row] != Part::kTrain || label[row] == 1 || hash.uniform(first_row + row) < rate ? 1 : 0;
-  }
-  return keep;
 }
 
 }  // namespace limen::train

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "limen/base/error.h"
+#include "limen/base/json.h"
+#include "limen/base/text.h"
 
 namespace limen::train::detail {
 namespace {
@@ -17,7 +19,7 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 26;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw InvalidInput(name + ": damaged, or not a safetensors file: " + what);
+  throw InvalidInput(name, "damaged, or not a safetensors file: " + escaped(what, 200));
 }
 
 /// The number of values, which must not be more than `most`.
@@ -65,15 +67,7 @@ TensorFile read_tensors(std::string_view bytes, const std::string& name) {
   const std::string_view text = bytes.substr(kLengthBytes, static_cast<std::size_t>(length));
   const std::string_view data = bytes.substr(kLengthBytes + static_cast<std::size_t>(length));
   // Nothing here is nested deeper than an array in an object in an object.
-  int depth = 0;
-  const auto shallow = [&](int, nlohmann::json::parse_event_t event, nlohmann::json&) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) ++depth;
-    if (event == Event::object_end || event == Event::array_end) --depth;
-    if (depth > 4) refuse(name, "its header is nested too deep");
-    return true;
-  };
-  const nlohmann::json header = nlohmann::json::parse(text, shallow, false);
+  const nlohmann::json header = parse_json(text, name, {.depth = 4, .bytes = kMostHeaderBytes});
   if (!header.is_object()) refuse(name, "its header is no JSON object");
   TensorFile file;
   std::size_t used = 0;

@@ -7,12 +7,12 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 #include "limen/base/error.h"
+#include "limen/base/parallel.h"
+#include "limen/base/uninitialized_vector.h"
 #include "validate.h"
 
 namespace limen::train {
@@ -21,8 +21,6 @@ namespace {
 constexpr std::size_t kChunkRows = 128;
 constexpr std::size_t kMaxGroups = 16;
 constexpr std::size_t kPredictRows = 256;
-
-std::atomic<int> worker_threads = 0;
 
 // Each task to whoever is free, one at a time.
 template <typename Body>
@@ -47,8 +45,6 @@ std::size_t ceil_div(std::size_t number, std::size_t by) { return (number + by -
 
 }  // namespace
 
-void set_worker_threads(int num_threads) { worker_threads = num_threads; }
-
 // Memory that is kept from step to step.
 struct TorchNetwork::Buffers {
   std::vector<std::unique_ptr<Encoder::Workspace>> workspace = {};  // per group; with batch norm per chunk
@@ -59,26 +55,19 @@ struct TorchNetwork::Buffers {
   std::vector<std::vector<double>> head_gradient = {};  // per group
   std::vector<std::vector<double>> scratch = {};        // per group
   std::vector<Parameters::Block> blocks = {};           // of the encoder's weights
-  std::mutex mutex = {};
-  int threads = -1;
-  std::shared_ptr<tbb::task_arena> arena = {};
+  // The network's own: making one for each step would make its threads look for work anew each time.
+  tbb::task_arena arena;
 
-  // In the network's own arena: making one for each step would make its threads look for work anew each time.
-  template <typename Body>
-  void run(const Body& body) {
-    std::shared_ptr<tbb::task_arena> current;
-    {
-      const std::lock_guard lock(mutex);
-      const int wanted = worker_threads.load();
-      if (threads != wanted) {
-        const int most = tbb::this_task_arena::max_concurrency();
-        arena = std::make_shared<tbb::task_arena>(wanted > 0 ? std::min(wanted, most) : most);
-        threads = wanted;
-      }
-      current = arena;
-    }
-    current->execute(body);
-  }
+  explicit Buffers(int num_threads) : arena(limen::detail::arena_size(num_threads)) {}
+};
+
+// Memory of one thread while it predicts.
+struct TorchNetwork::PredictBuffers {
+  std::unique_ptr<Encoder::Workspace> workspace;
+  UninitializedVector<float> outputs = {};
+  std::vector<double> scratch = {};
+  std::vector<float> numeric = {};  // of a chunk that is filled up
+  std::vector<std::int32_t> categorical = {};
 };
 
 struct TorchNetwork::Batch {
@@ -98,8 +87,8 @@ struct TorchNetwork::Batch {
 };
 
 TorchNetwork::TorchNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                           std::uint64_t seed)
-    : shape_(shape), options_(options), buffers_(std::make_shared<Buffers>()) {
+                           std::uint64_t seed, int num_threads)
+    : shape_(shape), options_(options), buffers_(std::make_shared<Buffers>(num_threads)) {
   validate(shape, options, class_counts);
   const bool postnet = options.head.kind == Head::kPostnet;
   num_outputs_ = postnet ? options.head.latent : 1;
@@ -283,25 +272,38 @@ double TorchNetwork::train_step(const BatchView& view, const StepOptions& option
     buffers.scratch.emplace_back(postnet ? kernels().posterior_scratch(head_.view().flow) : 0);
   }
   double loss = 0;
-  buffers.run([&] { loss = take_step(batch, gradients(batch) / static_cast<double>(view.num_rows)); });
+  buffers.arena.execute([&] { loss = take_step(batch, gradients(batch) / static_cast<double>(view.num_rows)); });
   return loss;
 }
 
+// Every product of matrices has kPredictRows rows, filled up with zeros where the batch ends: a library chooses its
+// kernel, and with it the order of a sum, by the sizes of the matrices. So the numbers of a row are the same whether it
+// is predicted alone or among others.
 void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std::size_t end, std::uint64_t seed,
-                                 Encoder::Workspace& workspace, std::vector<float>& outputs,
-                                 std::vector<double>& scratch, NetworkOutput& out) const {
+                                 PredictBuffers& buffers, NetworkOutput& out) const {
   const std::size_t rows = end - begin;
-  const ChunkInput input = {rows, batch.numeric.data() + begin * shape_.num_numeric,
-                            batch.categorical.data() + begin * shape_.num_categorical()};
-  outputs.resize(rows * static_cast<std::size_t>(num_outputs_));
+  const std::size_t num_numeric = shape_.num_numeric;
+  const std::size_t num_categorical = shape_.num_categorical();
+  ChunkInput input = {kPredictRows, batch.numeric.data() + begin * num_numeric,
+                      batch.categorical.data() + begin * num_categorical};
+  if (rows < kPredictRows) {
+    buffers.numeric.assign(kPredictRows * num_numeric, 0.0F);
+    buffers.categorical.assign(kPredictRows * num_categorical, 0);
+    std::copy_n(input.numeric, rows * num_numeric, buffers.numeric.data());
+    std::copy_n(input.categorical, rows * num_categorical, buffers.categorical.data());
+    input.numeric = buffers.numeric.data();
+    input.categorical = buffers.categorical.data();
+  }
+  UninitializedVector<float>& outputs = buffers.outputs;
+  outputs.resize(kPredictRows * static_cast<std::size_t>(num_outputs_));
   if (options_.head.kind == Head::kPostnet) {
-    encoder_->forward(parameters_, tables_, input, {}, false, workspace, outputs.data());
+    encoder_->forward(parameters_, tables_, input, {}, false, *buffers.workspace, outputs.data());
     if (!norm_.mean.empty()) norm_.predict(outputs);
-    scratch.resize(kernels().posterior_scratch(head_.view().flow));
+    buffers.scratch.resize(kernels().posterior_scratch(head_.view().flow));
     kernels().posterior_predict(head_.view(), outputs.data(), rows,
                                 {&out.score[begin], &out.entropy[begin], &out.evidence[begin], &out.variance[begin],
                                  &out.mutual_information[begin]},
-                                nullptr, scratch.data());
+                                nullptr, buffers.scratch.data());
     return;
   }
   const bool dropout = options_.head.kind == Head::kMcDropout;
@@ -313,8 +315,9 @@ void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std:
   std::vector<double> entropy(rows, 0.0);
   for (int pass = 0; pass < passes; ++pass) {
     CounterRandom random(seed, static_cast<std::uint64_t>(pass));
-    const Dropout mask = {dropout ? options_.encoder.dropout : 0.0, random.next(), begin / kPredictRows};
-    encoder_->forward(parameters_, tables_, input, mask, false, workspace, outputs.data());
+    const Dropout mask = {
+        .rate = dropout ? options_.encoder.dropout : 0.0, .seed = random.next(), .same_for_all_rows = true};
+    encoder_->forward(parameters_, tables_, input, mask, false, *buffers.workspace, outputs.data());
     for (std::size_t row = 0; row < rows; ++row) {
       const double p = sigmoid(static_cast<double>(outputs[row]));
       if (pass == 0) first[row] = p;
@@ -339,19 +342,13 @@ NetworkOutput TorchNetwork::predict(const BatchView& batch, std::uint64_t seed) 
     part->resize(batch.num_rows);
   }
   if (options_.head.kind == Head::kPostnet) out.evidence.resize(batch.num_rows);
-  struct Local {
-    std::unique_ptr<Encoder::Workspace> workspace;
-    std::vector<float> outputs = {};
-    std::vector<double> scratch = {};
-  };
-  buffers_->run([&] {
-    tbb::enumerable_thread_specific<Local> locals([&] { return Local{encoder_->make_workspace(kPredictRows)}; });
+  buffers_->arena.execute([&] {
+    tbb::enumerable_thread_specific<PredictBuffers> locals(
+        [&] { return PredictBuffers{encoder_->make_workspace(kPredictRows)}; });
     tbb::parallel_for(std::size_t{0}, ceil_div(batch.num_rows, kPredictRows), [&](std::size_t chunk) {
       make_torch_serial();
-      Local& local = locals.local();
       const std::size_t begin = chunk * kPredictRows;
-      predict_chunk(batch, begin, std::min(begin + kPredictRows, batch.num_rows), seed, *local.workspace, local.outputs,
-                    local.scratch, out);
+      predict_chunk(batch, begin, std::min(begin + kPredictRows, batch.num_rows), seed, locals.local(), out);
     });
   });
   return out;

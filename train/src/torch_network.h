@@ -20,8 +20,9 @@ namespace limen::train {
 /// added up in order, then those of the groups. Threads take whole groups: the result does not depend on their number.
 class TorchNetwork {
  public:
+  /// num_threads: that work on one batch; 0: all cores.
   TorchNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-               std::uint64_t seed);
+               std::uint64_t seed, int num_threads);
 
   double train_step(const BatchView& batch, const StepOptions& options);
   [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const;
@@ -39,9 +40,9 @@ class TorchNetwork {
   void backward_chunk(const Batch& batch, std::size_t chunk, std::size_t group, Encoder::Workspace& workspace);
   double gradients(const Batch& batch);
   double take_step(const Batch& batch, double loss);
+  struct PredictBuffers;  // of one thread
   void predict_chunk(const BatchView& batch, std::size_t begin, std::size_t end, std::uint64_t seed,
-                     Encoder::Workspace& workspace, std::vector<float>& outputs, std::vector<double>& scratch,
-                     NetworkOutput& out) const;
+                     PredictBuffers& buffers, NetworkOutput& out) const;
   std::vector<Place> places(bool optimizer);
 
   FeatureShape shape_;
@@ -56,8 +57,5 @@ class TorchNetwork {
   AdamClock head_clock_ = {};  // of the flows, which also learn alone
   std::shared_ptr<Buffers> buffers_;
 };
-
-/// Threads that work on one batch, process-wide; 0: all cores.
-void set_worker_threads(int num_threads);
 
 }  // namespace limen::train

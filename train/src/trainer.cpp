@@ -10,9 +10,9 @@
 #include <numbers>
 #include <optional>
 
-#include "detail/hash.h"
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/random.h"
+#include "limen/base/text.h"
 #include "limen/judge/metrics.h"
 #include "model_json.h"
 #include "network.h"
@@ -32,22 +32,22 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// A hash of bytes, eight at a time: the rows may be gigabytes.
 class BytesHash {
  public:
-  explicit BytesHash(std::string_view text) : hash_(detail::text_hash(text)) {}
+  explicit BytesHash(std::string_view text) : hash_(text_hash(text)) {}
 
   void add(const void* bytes, std::size_t size) {
     const auto* at = static_cast<const char*>(bytes);
     std::uint64_t word = 0;
     for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
       std::memcpy(&word, at, sizeof word);
-      hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15U;
+      hash_ = (hash_ ^ word) * kGoldenRatio;
       hash_ ^= hash_ >> 29;
     }
     word = size;
     if (size > 0) std::memcpy(&word, at, size);
-    hash_ = detail::mix(hash_ ^ word);
+    hash_ = mix(hash_ ^ word);
   }
 
-  [[nodiscard]] std::uint64_t value() const { return detail::mix(hash_); }
+  [[nodiscard]] std::uint64_t value() const { return mix(hash_); }
 
  private:
   std::uint64_t hash_;
@@ -83,7 +83,7 @@ std::array<double, 2> class_counts(const FeatureRows& rows) {
 }
 
 void check_rows(const FeatureRows& rows, const FeatureShape& shape, const char* name) {
-  const auto refuse = [&](const std::string& what) { throw InvalidInput(std::string("train: ") + name + what); };
+  const auto refuse = [&](const std::string& what) { throw InvalidInput("train", std::string() + name + what); };
   if (rows.label.size() != rows.num_rows || rows.numeric.size() != rows.num_rows * shape.num_numeric ||
       rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
     refuse(" rows: the arrays do not fit the number of rows");
@@ -91,7 +91,7 @@ void check_rows(const FeatureRows& rows, const FeatureShape& shape, const char* 
   if (rows.num_rows > std::numeric_limits<std::uint32_t>::max()) refuse(" rows: there are more than 2^32");
   const auto [negatives, positives] = class_counts(rows);
   if (negatives == 0 || positives == 0) {
-    refuse(std::string(" rows: all ") + detail::count_text(static_cast<double>(rows.num_rows)) + " are " +
+    refuse(std::string(" rows: all ") + count_text(static_cast<double>(rows.num_rows)) + " are " +
            (positives == 0 ? "negative" : "positive") + "; both classes are needed");
   }
 }
@@ -132,9 +132,8 @@ class Trainer {
   }
 
   TrainResult run(std::string_view checkpoint) {
-    set_num_threads(options_.num_threads);
     if (const std::string error = device_error(options_.device); !error.empty()) {
-      throw InvalidInput("train: device " + detail::quoted(options_.device) + ": " + error);
+      throw InvalidInput("train", "device " + limen::quoted(options_.device) + ": " + error);
     }
     start_member();
     if (!checkpoint.empty()) restore(checkpoint);
@@ -159,12 +158,12 @@ class Trainer {
  private:
   [[nodiscard]] std::uint64_t seed_of(std::uint64_t use, std::uint64_t number) const {
     const std::uint64_t member = static_cast<std::uint64_t>(at_.member);
-    return detail::mix(detail::mix(options_.seed + 0x51ed270b * (member + 1)) +
-                       0x9e3779b97f4a7c15U * (2 * number + use));
+    return mix(mix(options_.seed + 0x51ed270b * (member + 1)) + kGoldenRatio * (2 * number + use));
   }
 
   void start_member() {
-    network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device);
+    network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device,
+                     options_.num_threads);
   }
 
   [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs; }
@@ -210,7 +209,7 @@ class Trainer {
       const double loss = network_->train_step(batch->view(), {.learning_rate = learning_rate(at_.epoch, at_.batch),
                                                                .weight_decay = options_.weight_decay,
                                                                .clip = options_.clip,
-                                                               .seed = detail::mix(seed_of(0, 1) + step),
+                                                               .seed = mix(seed_of(0, 1) + step),
                                                                .warm_up = warm_up});
       if (!std::isfinite(loss)) {
         report_divergence("the loss is not a number");
@@ -238,7 +237,7 @@ class Trainer {
     report.seconds = at_.seconds;
     report.rows_per_second = static_cast<double>(data_.train.num_rows) / at_.seconds;
     if (!report.warm_up) {
-      const NetworkOutput output = detail::predict_rows(*network_, data_.shape, data_.validation, seed_of(1, 0));
+      const NetworkOutput output = detail::predict_rows(*network_, data_.validation, seed_of(1, 0));
       if (std::ranges::any_of(output.score, [](double score) { return !std::isfinite(score); })) {
         report_divergence("a score is not a number");
         return;
@@ -254,8 +253,7 @@ class Trainer {
       } else {
         ++at_.since_best;
         if (report.loss > 5 * std::abs(first_loss) + 1) {
-          report_divergence("the loss rose from " + detail::number_text(first_loss) + " to " +
-                            detail::number_text(report.loss));
+          report_divergence("the loss rose from " + number_text(first_loss) + " to " + number_text(report.loss));
         }
       }
     }
@@ -271,10 +269,10 @@ class Trainer {
     const std::string best = at_.best ? "the weights of epoch " + std::to_string(at_.best->epoch) + " are kept"
                                       : std::string("no epoch was finished before");
     result_.diverged = "training stopped in epoch " + std::to_string(at_.epoch) + ", batch " +
-                       std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try --learning-rate " +
-                       detail::number_text(std::min(learning_rate_ / 4, 1e-3)) +
-                       (options_.clip == 0 || options_.clip > 1 ? ", --clip 1" : "") +
-                       (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or --warm-up 1" : "");
+                       std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try a learning rate of " +
+                       number_text(std::min(learning_rate_ / 4, 1e-3)) +
+                       (options_.clip == 0 || options_.clip > 1 ? ", gradients clipped at 1" : "") +
+                       (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or one warm-up epoch" : "");
   }
 
   void report_progress(std::size_t rows_done, double rows_per_second) const {
@@ -319,14 +317,14 @@ class Trainer {
     const std::string name = "checkpoint";
     detail::TensorFile file = detail::read_tensors(checkpoint, name);
     const auto note = file.notes.find("limen-checkpoint");
-    if (note == file.notes.end()) throw InvalidInput("checkpoint: it is not one of limen");
+    if (note == file.notes.end()) throw InvalidInput("train", "the checkpoint is not one of limen");
     if (file.notes["limen-checksum"] != checksum(note->second, file.arrays)) {
-      throw InvalidInput("checkpoint: it is damaged; start anew");
+      throw InvalidInput("train", "the checkpoint is damaged; start anew");
     }
     const nlohmann::json json = JsonFields::parse(note->second, name);
     const JsonFields fields(json, name, "");
     if (fields.text("fingerprint") != fingerprint(data_, model_, options_)) {
-      throw InvalidInput("checkpoint: it is of other data or other options; start anew, or give the same");
+      throw InvalidInput("train", "the checkpoint is of other data or other options; start anew, or give the same");
     }
     at_.member = static_cast<int>(fields.integer("member", 0, num_members_ - 1));
     at_.epoch = static_cast<int>(fields.integer("epoch", 1, num_epochs() + 1));
@@ -410,7 +408,7 @@ TrainResult train(const TrainingSet& data, const ModelOptions& model, const Trai
   check_rows(data.train, data.shape, "training");
   check_rows(data.validation, data.shape, "validation");
   if (model.head.kind == Head::kEnsemble && (model.head.members < 1 || model.head.members > 1000)) {
-    throw InvalidInput("train: members is " + std::to_string(model.head.members) + ", must be 1 to 1000");
+    throw InvalidInput("train", "members is " + std::to_string(model.head.members) + ", must be 1 to 1000");
   }
   return Trainer(data, model, options, hooks).run(checkpoint);
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "detail/hash.h"
+#include "limen/base/random.h"
 
 namespace limen::train::detail {
 namespace {
@@ -19,7 +19,7 @@ std::vector<std::uint32_t> shuffled_rows(std::size_t num_rows, std::uint64_t see
   // Fisher and Yates; the high half of the product is below `left`, evenly but for 2^-32.
   std::uint64_t state = seed;
   for (std::size_t left = num_rows; left > 1; --left) {
-    state += 0x9E37'79B9'7F4A'7C15ULL;
+    state += kGoldenRatio;
     const std::uint64_t bits = mix(state);
     const auto other = static_cast<std::size_t>(((bits >> 32) * static_cast<std::uint64_t>(left)) >> 32);
     std::swap(order[left - 1], order[other]);

@@ -19,7 +19,7 @@ std::string text(Number number) {
 template <typename Number>
 void require(bool good, const char* function, const std::string& name, Number value, const char* needed) {
   if (good) return;
-  throw InvalidInput(std::string(function) + ": " + name + " is " + text(value) + ", must be " + needed);
+  throw InvalidInput(function, name + " is " + text(value) + ", must be " + needed);
 }
 
 // Sizes beyond these are mistakes; they also keep the products that size memory in range.
@@ -32,15 +32,15 @@ void require_count(const std::string& name, int value) {
 }  // namespace
 
 void validate(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts) {
-  if (shape.num_numeric + shape.num_categorical() == 0) throw InvalidInput("Network: there are no features");
+  if (shape.num_numeric + shape.num_categorical() == 0) throw InvalidInput("Network", "there are no features");
   for (std::size_t at = 0; at < shape.bins.size(); ++at) {
     const auto [numeric, categorical] = shape.bins[at];
     const bool increases =
         at == 0 || (numeric > shape.bins[at - 1].numeric && categorical > shape.bins[at - 1].categorical);
     if (increases && numeric < shape.num_numeric && categorical < shape.num_categorical()) continue;
-    throw InvalidInput("Network: bins[" + text(at) + "] is input " + text(numeric) + " and feature " +
-                       text(categorical) + ", must be of the " + text(shape.num_numeric) + " inputs and " +
-                       text(shape.num_categorical()) + " features, in their order");
+    throw InvalidInput("Network", "bins[" + text(at) + "] is input " + text(numeric) + " and feature " +
+                                      text(categorical) + ", must be of the " + text(shape.num_numeric) +
+                                      " inputs and " + text(shape.num_categorical()) + " features, in their order");
   }
   for (std::size_t feature = 0; feature < shape.num_categorical(); ++feature) {
     require(shape.num_tokens[feature] >= 1, "Network", "num_tokens[" + text(feature) + "]", shape.num_tokens[feature],
@@ -56,8 +56,8 @@ void validate(const FeatureShape& shape, const ModelOptions& options, std::array
   if (encoder.kind == EncoderKind::kFtTransformer) {
     require_count("heads", encoder.heads);
     if (encoder.embedding % encoder.heads != 0) {
-      throw InvalidInput("Network: heads is " + text(encoder.heads) + ", must divide embedding, " +
-                         text(encoder.embedding));
+      throw InvalidInput("Network",
+                         "heads is " + text(encoder.heads) + ", must divide embedding, " + text(encoder.embedding));
     }
   }
   const HeadOptions& head = options.head;
@@ -85,17 +85,16 @@ void validate(const StepOptions& options, Head head) {
           options.weight_decay, ">= 0 and finite");
   require(options.clip >= 0, "train_step", "clip", options.clip, ">= 0");
   if (options.warm_up && head != Head::kPostnet) {
-    throw InvalidInput("train_step: warm_up is for postnet, whose densities it fits");
+    throw InvalidInput("train_step", "warm_up is for postnet, whose densities it fits");
   }
 }
 
 void check_batch(const char* function, const FeatureShape& shape, const BatchView& batch, bool labels) {
   const auto require_size = [&](const char* name, std::size_t size, std::size_t needed) {
     if (size == needed) return;
-    throw InvalidInput(std::string(function) + ": " + name + " has " + text(size) + " values, must have " +
-                       text(needed));
+    throw InvalidInput(function, std::string(name) + " has " + text(size) + " values, must have " + text(needed));
   };
-  if (labels && batch.num_rows == 0) throw InvalidInput(std::string(function) + ": the batch has no rows");
+  if (labels && batch.num_rows == 0) throw InvalidInput(function, "the batch has no rows");
   require_size("numeric", batch.numeric.size(), batch.num_rows * shape.num_numeric);
   require_size("categorical", batch.categorical.size(), batch.num_rows * shape.num_categorical());
   if (labels) require_size("label", batch.label.size(), batch.num_rows);
@@ -104,8 +103,8 @@ void check_batch(const char* function, const FeatureShape& shape, const BatchVie
     for (std::size_t feature = 0; feature < features; ++feature) {
       const std::int32_t token = batch.categorical[row * features + feature];
       if (token >= 0 && token < shape.num_tokens[feature]) continue;
-      throw InvalidInput(std::string(function) + ": token of feature " + text(feature) + " in row " + text(row) +
-                         " is " + text(token) + ", must be from 0 to " + text(shape.num_tokens[feature] - 1));
+      throw InvalidInput(function, "token of feature " + text(feature) + " in row " + text(row) + " is " + text(token) +
+                                       ", must be from 0 to " + text(shape.num_tokens[feature] - 1));
     }
   }
   for (std::size_t row = 0; labels && row < batch.num_rows; ++row) {

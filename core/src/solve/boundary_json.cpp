@@ -6,6 +6,7 @@
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/base/json.h"
 #include "limen/base/version.h"
 #include "limen/solve/boundary.h"
 
@@ -18,26 +19,6 @@ using ReadJson = nlohmann::json;      // for reading: growing an ordered object 
 constexpr int kVersion = 1;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary: " + what); }
-
-constexpr int kMaxDepth = 100;
-
-/// How deep lists and objects are nested, whatever else is wrong with the text: deep ones would exhaust the stack.
-int nesting_depth(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool quoted = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '"') quoted = !quoted;
-    if (quoted) {
-      if (c == '\\') ++at;
-      continue;
-    }
-    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
-    if (c == ']' || c == '}') --depth;
-  }
-  return deepest;
-}
 
 const ReadJson& member(const ReadJson& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
@@ -220,9 +201,8 @@ std::string to_json(const Boundary& boundary) {
 }
 
 Boundary boundary_from_json(std::string_view text) {
-  if (nesting_depth(text) > kMaxDepth) refuse("is nested too deeply: it is damaged, or no boundary file");
-  const ReadJson json = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) refuse("is not a JSON file, or a damaged one");
+  constexpr JsonLimits kLimits = {.bytes = std::size_t{1} << 26U};
+  const ReadJson json = parse_json(text, "boundary", kLimits);
   if (!json.is_object() || !json.contains("format") || json["format"] != "limen-boundary") {
     refuse("is not a boundary file: \"format\" must be \"limen-boundary\"");
   }

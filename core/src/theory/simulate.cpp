@@ -7,6 +7,7 @@
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/base/random.h"
 #include "limen/uncertainty/beta.h"
 
 namespace limen {
@@ -17,9 +18,8 @@ class Generator {
  public:
   Generator(std::uint64_t seed, std::uint64_t stream) {
     // The stream enters after a full mix of the seed, so that neighbouring seeds do not share streams.
-    std::uint64_t mixer = seed;
-    mixer = split_mix(mixer) ^ stream;
-    for (std::uint64_t& word : state_) word = split_mix(mixer);
+    std::uint64_t mixer = mix(seed + kGoldenRatio) ^ stream;
+    for (std::uint64_t& word : state_) word = mix(mixer += kGoldenRatio);
   }
 
   std::uint64_t bits() {
@@ -48,14 +48,6 @@ class Generator {
 
  private:
   static std::uint64_t rotate_left(std::uint64_t word, int count) { return (word << count) | (word >> (64 - count)); }
-
-  static std::uint64_t split_mix(std::uint64_t& state) {
-    state += 0x9e3779b97f4a7c15U;
-    std::uint64_t word = state;
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-    return word ^ (word >> 31);
-  }
 
   std::uint64_t state_[4];
 };

@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "limen/base/random.h"
+
 namespace limen::detail {
 
 /// Extends a hash of codes by one more.
 [[nodiscard]] inline std::uint64_t hash_step(std::uint64_t hash, std::uint32_t code) {
-  std::uint64_t x = hash + 0x9E3779B97F4A7C15U + code;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
+  return mix(hash + kGoldenRatio + code);
 }
 
 /// Combinations of codes and what was counted of each, in an open-addressing hash table with linear probing. Cells are

@@ -69,6 +69,22 @@ class CategoryCounter {
   std::unordered_set<std::uint64_t> sketch_;
 };
 
+/// Whether every value is a whole number that no other row has, as identifiers are. Exact up to kMost values; above,
+/// only a share of all numbers, chosen by their hash, is remembered: numbers that are there twice are met in it unless
+/// they are rare. Most columns are done with at their first fraction or repeated value.
+class IdentifierTest {
+ public:
+  void add(double value);
+  void refuse() { holds_ = false; }
+  [[nodiscard]] bool holds() const { return holds_; }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+  bool holds_ = true;
+  int level_ = 0;  // hashes whose lowest bits, so many, are 0 are remembered
+  std::unordered_set<std::uint64_t> hashes_;
+};
+
 /// What a date column's parts have taken.
 class DateCounter {
  public:
@@ -77,7 +93,7 @@ class DateCounter {
   [[nodiscard]] std::vector<DatePartEncoding> parts(std::int64_t min_count) const;
 
  private:
-  std::int64_t counts_[kDateParts.size()][kMostPartValues] = {};
+  std::int64_t counts_[kDateParts.size()][kMostPartValues] = {};  // in the order of kDateParts
   std::int64_t first_day_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_day_ = std::numeric_limits<std::int64_t>::min();
 };
@@ -118,6 +134,7 @@ class ColumnFitter {
   double least_ = std::numeric_limits<double>::infinity();
   double most_ = -std::numeric_limits<double>::infinity();
   ValueSample sample_;
+  IdentifierTest identifier_;
   CategoryCounter categories_;
   bool maybe_date_ = false;  ///< a text column that nobody declared, dates so far
   DateCounter dates_;

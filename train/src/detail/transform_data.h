@@ -9,8 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "detail/label_rule.h"
-#include "detail/text_index.h"
+#include "limen/base/dates.h"
+#include "limen/base/labels.h"
+#include "limen/base/text_index.h"
 #include "limen/train/features.h"
 
 namespace limen::train::detail {
@@ -45,13 +46,14 @@ struct CategoricalEncoding {
   [[nodiscard]] std::int32_t first_token() const { return missing_token ? 2 : 1; }
 };
 
-enum class DatePart { kHour, kWeekday, kDay, kMonth };
+/// The parts that are features.
 constexpr std::array<DatePart, 4> kDateParts = {DatePart::kHour, DatePart::kWeekday, DatePart::kDay, DatePart::kMonth};
 constexpr int kMostPartValues = 32;
 
-/// 0 to 23, 0 to 6, 1 to 31, 1 to 12.
-[[nodiscard]] int part_value(const Date& date, DatePart part);
-[[nodiscard]] std::string_view to_string(DatePart part);
+/// As it stands in the model's file: 0 to 23, 0 (Monday) to 6, 1 to 31, 1 to 12.
+[[nodiscard]] inline int part_value(const Date& date, DatePart part) {
+  return part_of(date, part) - (part == DatePart::kWeekday ? 1 : 0);
+}
 
 struct DatePartEncoding {
   DatePart part = DatePart::kHour;
@@ -67,7 +69,9 @@ struct DateEncoding {
 };
 
 /// A column that training had but that is no feature.
-struct LeftOut {};
+struct LeftOut {
+  bool identifier = false;  ///< because every row has a whole number of its own
+};
 
 struct ColumnData {
   std::string name = {};

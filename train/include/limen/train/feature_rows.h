@@ -30,7 +30,7 @@ struct FeatureRows {
   std::size_t num_rows = 0;
   std::vector<float> numeric = {};             ///< num_rows x num_numeric, finite
   std::vector<std::int32_t> categorical = {};  ///< num_rows x num_categorical
-  std::vector<std::uint8_t> label = {};        ///< 0 or 1; empty when not known
+  std::vector<std::uint8_t> label = {};  ///< 0 or 1, or as EncodeOptions::missing_labels says; empty when not known
 };
 
 }  // namespace limen::train

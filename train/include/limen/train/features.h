@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "limen/base/dates.h"
 #include "limen/base/frame.h"
-#include "limen/train/dates.h"
+#include "limen/base/labels.h"
 #include "limen/train/feature_rows.h"
 
 namespace limen::train {
@@ -29,6 +30,8 @@ enum class ColumnKind { kNumeric, kCategorical, kDate };
 
 /// Which columns are features and how they are encoded. Columns that no list names are features of a detected kind:
 /// numbers are numeric, texts that all read as dates (DateFormat::kText) are dates, other texts are categorical.
+/// A column of more than 100 numbers, all of them whole and different, is taken for an identifier and left out. A
+/// column without a name is refused.
 struct FeatureOptions {
   std::vector<std::string> numeric = {};
   /// A number column of few whole values is categorical only when it is named here.
@@ -38,10 +41,9 @@ struct FeatureOptions {
   std::vector<std::string> drop = {};
   /// The label's column; empty: there is none, and rows are encoded without labels.
   std::string label = {};
-  /// What makes a label positive: a value ("yes", "1"), then every other value is negative, but when training has just
-  /// two values a third one is refused; or a comparison with a number (">30", ">=1", "<0", "<=2", "==3", "!=0").
-  /// Unset: labels must be 0/1, true/false or yes/no, in any case of letters.
-  std::optional<std::string> positive = std::nullopt;
+  /// Which labels are positive. With a positive value every other value is negative, but when training has just two
+  /// values a third one is refused later.
+  LabelRule label_rule = {};
 
   Scaling scaling = Scaling::kAuto;
   std::map<std::string, Scaling> scaling_of = {};  ///< for single numeric columns
@@ -66,6 +68,11 @@ struct FeatureOptions {
 /// Throws InvalidInput naming field, value and range.
 void validate(const FeatureOptions& options);
 
+enum class MissingLabels {
+  kRefuse,  ///< an error that names the row
+  kMark,    ///< kMissingLabel (base/label_column.h) in place of 0 or 1
+};
+
 enum class LabelUse {
   kIfPresent,  ///< labels when the frame has the label's column
   kRequired,   ///< a frame without it is refused
@@ -74,6 +81,7 @@ enum class LabelUse {
 
 struct EncodeOptions {
   LabelUse labels = LabelUse::kIfPresent;
+  MissingLabels missing_labels = MissingLabels::kRefuse;
   /// Rows before this frame in its file: added to row numbers in errors.
   std::size_t first_row = 0;
   int num_threads = 0;  ///< 0: all cores
@@ -125,6 +133,8 @@ class FeatureTransform {
   /// Names of the network's inputs: "age", "age is missing"; "city", "hour of time".
   [[nodiscard]] std::vector<std::string> numeric_names() const;
   [[nodiscard]] std::vector<std::string> categorical_names() const;
+  /// Columns that nobody named numeric and that were left out because every row has a whole number of its own there.
+  [[nodiscard]] std::vector<std::string> identifiers() const;
   /// For the user: a line about the rows, then one per column with its kind, tokens, missing share and notes.
   [[nodiscard]] std::vector<std::string> summary() const;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "limen/train/features.h"
+#include "limen/train/fingerprint.h"
 #include "limen/train/options.h"
 #include "limen/train/split.h"
 #include "limen/train/trainer.h"
@@ -20,6 +21,11 @@ struct SplitUse {
   std::string time_column = {};  ///< empty: parts are random
   DateFormat time_format = DateFormat::kText;
   TimeCuts cuts = {};  ///< with time_column
+  /// With time_column: training rows from this time on chose the epoch. Unset: a random share of them did, or others.
+  std::optional<double> validation_from = std::nullopt;
+  /// The table that was parted: random parts go by row numbers, which mean nothing in another one. Unset in models of
+  /// older versions.
+  std::optional<TableFingerprint> table = std::nullopt;
 };
 
 /// How the training table was read; a table to be predicted is read in the same way.
@@ -63,8 +69,8 @@ struct Prediction {
 /// code from it. A folder that is damaged, of a newer version, or whose parts do not belong together is refused.
 class Model {
  public:
-  /// weights: of a TrainResult.
-  Model(FeatureTransform features, ModelCard card, std::string weights);
+  /// weights: of a TrainResult. num_threads: that predict, 0: all cores; the predictions do not depend on it.
+  Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads = 0);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
@@ -72,15 +78,15 @@ class Model {
   [[nodiscard]] const FeatureTransform& features() const;
   [[nodiscard]] const ModelCard& card() const;
 
-  /// rows: as features().encode gives them. Deterministic: the dropout of a row depends on its number in the table
-  /// alone. A table that is predicted in several calls gives the same as in one, when `first_row` says how many rows
-  /// were before. Throws InvalidInput.
-  [[nodiscard]] Prediction predict(const FeatureRows& rows, std::size_t first_row = 0) const;
+  /// rows: as features().encode gives them. The prediction of a row depends on the row and the model alone, to the last
+  /// bit: not on the rows around it. Throws InvalidInput.
+  [[nodiscard]] Prediction predict(const FeatureRows& rows) const;
 
   /// Writes the folder, which must exist. Each file takes its place at once, model.json as the last. Throws IoError.
   void save(const std::string& folder) const;
-  /// Throws IoError when a file cannot be read, InvalidInput when it is not sound. `device`: see TrainOptions.
-  [[nodiscard]] static Model load(const std::string& folder, const std::string& device = "cpu");
+  /// Throws IoError when a file cannot be read, is no regular file or is larger than model.json says, InvalidInput when
+  /// it is not sound. `device`: see TrainOptions.
+  [[nodiscard]] static Model load(const std::string& folder, const std::string& device = "cpu", int num_threads = 0);
 
  private:
   struct State;
@@ -89,7 +95,5 @@ class Model {
 
 /// Puts a file in its place whole or not at all. Throws IoError.
 void write_whole(const std::string& path, std::string_view bytes);
-/// Throws IoError.
-[[nodiscard]] std::string read_whole(const std::string& path);
 
 }  // namespace limen::train

@@ -15,7 +15,7 @@ enum class Part : std::uint8_t { kTrain, kHoldout, kTest };
 struct SplitOptions {
   /// Shares of training, hold-out and test rows. Each 0 to 1, together 1 (within 1e-9), training above 0.
   std::array<double, 3> fractions = {0.6, 0.2, 0.2};
-  /// Negatives in training are kept at rate 1 / tau. 1 to 1e9; 1 keeps all.
+  /// Negatives in training are kept at rate 1 / tau (base/undersampling.h). 1 to 1e9; 1 keeps all.
   double tau = 1;
   std::uint64_t seed = 0;
 };
@@ -52,13 +52,5 @@ struct TimeCuts {
 
 /// The parts of all rows of a table by time_cuts.
 [[nodiscard]] std::vector<Part> split_by_time(std::span<const double> time, const SplitOptions& options);
-
-/// 1 for the rows to use, 0 for the training negatives that undersampling leaves out.
-///
-/// part and label (0 or 1): of rows first_row ... of a table, same length. A training negative is kept with probability
-/// 1 / tau, by (seed, row) alone and independent of split_rows. Positives, hold-out and test rows are always kept.
-/// A larger tau with the same seed keeps a subset. Throws InvalidInput.
-[[nodiscard]] std::vector<std::uint8_t> undersample(std::uint64_t first_row, std::span<const Part> part,
-                                                    std::span<const std::uint8_t> label, const SplitOptions& options);
 
 }  // namespace limen::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/dates.h"
+#include "limen/base/dates.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,9 @@
 #include <ctime>
 #include <random>
 
-#include "limen/train/schema.h"
 #include "support/refusal.h"
 
-namespace limen::train {
+namespace limen {
 namespace {
 
 using test::refusal_of;
@@ -134,49 +133,48 @@ TEST(TimeValues, NamesRowAndValue) {
     return refusal_of([&] { (void)time_values(column, format, 100); });
   };
   EXPECT_EQ(refusal({.name = "t", .values = NumberValues{1, std::nan("")}}),
-            "time_values: column \"t\" row 102 is missing or infinite" + needed);
+            "time_values: row 102: column \"t\": is missing or infinite" + needed);
   EXPECT_EQ(refusal({.name = "t", .values = TextValues{.distinct = {"x"}, .code = {-1}}}),
-            "time_values: column \"t\" row 101 is missing" + needed);
+            "time_values: row 101: column \"t\": is missing" + needed);
   EXPECT_EQ(refusal({.name = "t", .values = TextValues{.distinct = {"May 3"}, .code = {0}}}),
-            "time_values: column \"t\" row 101 is \"May 3\"" + needed);
+            "time_values: row 101: column \"t\": is \"May 3\"" + needed);
   EXPECT_EQ(refusal({.name = "t", .values = TextValues{.distinct = {"x"}, .code = {1}}}),
-            "time_values: column \"t\" has code 1, there are 1 texts");
+            "time_values: column \"t\": has code 1, there are 1 texts");
   EXPECT_EQ(refusal({.name = "t", .values = NumberValues{5}}, DateFormat::kYymmddhh),
-            "time_values: column \"t\" row 101 is 5, must be YYMMDDHH such as 14102107");
+            "time_values: row 101: column \"t\": is 5, must be YYMMDDHH such as 14102107");
 }
 
-TEST(SchemaPreset, DescribesCriteo) {
-  const Schema schema = schema_preset("criteo");
-  EXPECT_FALSE(schema.header);
-  EXPECT_EQ(schema.separator, '\t');
-  ASSERT_EQ(schema.columns.size(), 40U);
-  EXPECT_EQ(schema.columns[0], "label");
-  EXPECT_EQ(schema.columns[1], "I1");
-  EXPECT_EQ(schema.columns[13], "I13");
-  EXPECT_EQ(schema.columns[14], "C1");
-  EXPECT_EQ(schema.columns[39], "C26");
-  EXPECT_EQ(schema.features.numeric.size(), 13U);
-  EXPECT_EQ(schema.features.categorical.size(), 26U);
-  validate(schema.features);
+TEST(ParseLooseDate, ReadsTheUsualSpellings) {
+  // 14 January 2001 was a Sunday.
+  for (const char* text : {"2001-01-14 13:05:00", "2001/01/14 13:05", "2001/1/14 13", "2001-01-14T13:05:30.25Z",
+                           "20010114 13:05", "2001.01.14 13:05"}) {
+    const std::optional<Date> date = parse_loose_date(text);
+    ASSERT_TRUE(date) << text;
+    EXPECT_EQ(*date, (Date{.year = 2001, .month = 1, .day = 14, .hour = 13})) << text;
+  }
+  EXPECT_EQ(parse_loose_date("2001-01-15"), (Date{.year = 2001, .month = 1, .day = 15}));
 }
 
-TEST(SchemaPreset, DescribesAvazu) {
-  const Schema schema = schema_preset("avazu");
-  EXPECT_TRUE(schema.header);
-  EXPECT_EQ(schema.separator, ',');
-  EXPECT_EQ(schema.columns.size(), 24U);
-  EXPECT_EQ(schema.features.label, "click");
-  EXPECT_EQ(schema.features.drop, std::vector<std::string>{"id"});
-  EXPECT_EQ(schema.features.date.at("hour"), DateFormat::kYymmddhh);
-  EXPECT_EQ(schema.features.categorical.size(), 21U);
-  validate(schema.features);
+TEST(ParseLooseDate, RefusesWhatIsNoDate) {
+  for (const char* text : {"", "x", "2001", "2001-13-01", "2001-02-29", "2001-01/02", "01/02/2001", "2001-01-01 24:00",
+                           "2001-01-01x", "2001-01-01 123", "2001011", "2001-01-01 "}) {
+    EXPECT_FALSE(parse_loose_date(text)) << text;
+  }
 }
 
-TEST(SchemaPreset, RefusesOtherNames) {
-  EXPECT_EQ(refusal_of([] { (void)schema_preset("kaggle"); }),
-            "schema_preset: \"kaggle\" is not known, must be criteo or avazu");
-  for (const std::string& name : schema_presets()) EXPECT_EQ(schema_preset(name).name, name);
+TEST(DatePart, IsTakenFromADateAndKnowsItsName) {
+  const Date sunday{.year = 2001, .month = 1, .day = 14, .hour = 13};
+  EXPECT_EQ(part_of(sunday, DatePart::kYear), 2001);
+  EXPECT_EQ(part_of(sunday, DatePart::kMonth), 1);
+  EXPECT_EQ(part_of(sunday, DatePart::kDay), 14);
+  EXPECT_EQ(part_of(sunday, DatePart::kHour), 13);
+  EXPECT_EQ(part_of(sunday, DatePart::kWeekday), 7);
+  EXPECT_EQ(part_of(*parse_date("2001-01-15"), DatePart::kWeekday), 1);
+  for (const DatePart part : {DatePart::kYear, DatePart::kMonth, DatePart::kDay, DatePart::kHour, DatePart::kWeekday}) {
+    EXPECT_EQ(parse_date_part(to_string(part)), part);
+  }
+  EXPECT_EQ(parse_date_part("Hour"), std::nullopt);
 }
 
 }  // namespace
-}  // namespace limen::train
+}  // namespace limen

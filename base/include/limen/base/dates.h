@@ -8,7 +8,7 @@
 
 #include "limen/base/frame.h"
 
-namespace limen::train {
+namespace limen {
 
 enum class DateFormat {
   /// "2014-10-21" or "2014/10/21"; behind the day, after a blank or T: "07:05", "07:05:59", "07:05:59.25", and behind
@@ -35,7 +35,11 @@ struct Date {
 /// Nothing when the text is not a date of the format, whole and exactly: no blanks around it.
 [[nodiscard]] std::optional<Date> parse_date(std::string_view text, DateFormat format = DateFormat::kText);
 
-/// The same for a number column; only kYymmddhh can be a number. NaN gives nothing.
+/// More forms, for a text that is known to be a date: 2001-01-14, 2001/1/14 13:05, 2001.01.14T13:05:30.25Z, 20010114 7,
+/// year first. What stands behind the hour is not looked at but for a digit; minutes and below are 0.
+[[nodiscard]] std::optional<Date> parse_loose_date(std::string_view text);
+
+/// parse_date for a number column; only kYymmddhh can be a number. NaN gives nothing.
 [[nodiscard]] std::optional<Date> parse_date(double number, DateFormat format);
 
 /// Days since 1970-01-01, which is day 0.
@@ -47,10 +51,24 @@ struct Date {
 /// 0 Monday to 6 Sunday.
 [[nodiscard]] int weekday(const Date& date);
 
+enum class DatePart {
+  kYear,
+  kMonth,    ///< 1 to 12
+  kDay,      ///< of the month, 1 to 31
+  kHour,     ///< 0 to 23; 0 for a date without a time
+  kWeekday,  ///< 1 (Monday) to 7 (Sunday), as in ISO 8601
+};
+
+/// "year", "month", "day", "hour", "weekday".
+[[nodiscard]] std::string_view to_string(DatePart part);
+/// Unset for other texts.
+[[nodiscard]] std::optional<DatePart> parse_date_part(std::string_view name);
+[[nodiscard]] int part_of(const Date& date, DatePart part);
+
 /// Sortable times of a column: numbers of kText as they are, everything else as seconds since the epoch.
 /// first_row: what is added to the row number in an error, for columns that come in batches.
 /// A missing, infinite or unreadable value: InvalidInput with row and value.
 [[nodiscard]] std::vector<double> time_values(const Column& column, DateFormat format = DateFormat::kText,
                                               std::size_t first_row = 0);
 
-}  // namespace limen::train
+}  // namespace limen

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/dates.h"
+#include "limen/base/dates.h"
 
+#include <array>
 #include <cmath>
 #include <string>
 
-#include "detail/text.h"
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 
-namespace limen::train {
+namespace limen {
 namespace {
+
+constexpr std::array<std::string_view, 5> kPartNames = {"year", "month", "day", "hour", "weekday"};
 
 /// Reads a text from the left; every step says whether it found what it wanted.
 class Cursor {
@@ -24,26 +27,23 @@ class Cursor {
     return true;
   }
 
-  /// Exactly `count` digits.
-  bool digits(int count, int& value) {
-    if (text_.size() < static_cast<std::size_t>(count)) return false;
-    int read = 0;
-    for (int at = 0; at < count; ++at) {
-      const char c = text_[static_cast<std::size_t>(at)];
-      if (c < '0' || c > '9') return false;
-      read = 10 * read + (c - '0');
-    }
-    text_.remove_prefix(static_cast<std::size_t>(count));
-    value = read;
-    return true;
+  [[nodiscard]] bool at_digit() const { return next() >= '0' && next() <= '9'; }
+
+  /// From `least` to `most` digits, as many as there are.
+  bool digits(int least, int most, int& value) {
+    int length = 0;
+    value = 0;
+    for (; length < most && at_digit(); text_.remove_prefix(1), ++length) value = 10 * value + (next() - '0');
+    return length >= least;
   }
+  bool digits(int count, int& value) { return digits(count, count, value); }
 
   /// One to nine digits of a decimal fraction.
   bool fraction(double& value) {
     double unit = 0.1;
     int length = 0;
     value = 0;
-    for (; next() >= '0' && next() <= '9'; text_.remove_prefix(1), ++length, unit /= 10) value += (next() - '0') * unit;
+    for (; at_digit(); text_.remove_prefix(1), ++length, unit /= 10) value += (next() - '0') * unit;
     return length >= 1 && length <= 9;
   }
 
@@ -75,14 +75,21 @@ bool read_offset(Cursor& cursor, Date& date) {
   return hours <= 23 && minutes <= 59;
 }
 
+// Two digits of month and day between '-' or '/'. Loose: also between '.', or one digit, or eight digits in a row.
+bool read_day(Cursor& cursor, bool loose, Date& date) {
+  if (!cursor.digits(4, date.year)) return false;
+  const char mark = cursor.next();
+  const bool packed = loose && cursor.at_digit();
+  if (!packed && mark != '-' && mark != '/' && !(loose && mark == '.')) return false;
+  const int least = loose && !packed ? 1 : 2;
+  const auto take_mark = [&] { return packed || cursor.take(mark); };
+  return take_mark() && cursor.digits(least, 2, date.month) && take_mark() && cursor.digits(least, 2, date.day);
+}
+
 std::optional<Date> parse_text_date(std::string_view text) {
   Cursor cursor(text);
   Date date;
-  if (!cursor.digits(4, date.year)) return std::nullopt;
-  const char separator = cursor.next();
-  if (separator != '-' && separator != '/') return std::nullopt;
-  if (!cursor.take(separator) || !cursor.digits(2, date.month)) return std::nullopt;
-  if (!cursor.take(separator) || !cursor.digits(2, date.day)) return std::nullopt;
+  if (!read_day(cursor, /*loose=*/false, date)) return std::nullopt;
   if (cursor.take(' ') || cursor.take('T')) {
     if (!cursor.digits(2, date.hour) || !cursor.take(':') || !cursor.digits(2, date.minute)) return std::nullopt;
     if (cursor.take(':')) {
@@ -108,14 +115,24 @@ std::optional<Date> parse_packed_date(std::string_view text) {
 [[noreturn]] void refuse_time(const Column& column, std::size_t row, const std::string& what, DateFormat format) {
   const char* needed =
       format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107" : "a number or a date such as 2014-10-21 07:05";
-  throw InvalidInput("time_values: column " + detail::quoted(column.name) + " row " + std::to_string(row + 1) + " " +
-                     what + ", must be " + needed);
+  throw InvalidInput(Where{"time_values", "row " + std::to_string(row + 1), column.name}, what + ", must be " + needed);
 }
 
 }  // namespace
 
 std::optional<Date> parse_date(std::string_view text, DateFormat format) {
   return format == DateFormat::kText ? parse_text_date(text) : parse_packed_date(text);
+}
+
+std::optional<Date> parse_loose_date(std::string_view text) {
+  Cursor cursor(text);
+  Date date;
+  if (!read_day(cursor, /*loose=*/true, date)) return std::nullopt;
+  if (!cursor.done()) {
+    if (!cursor.take(' ') && !cursor.take('T')) return std::nullopt;
+    if (!cursor.digits(1, 2, date.hour) || cursor.at_digit()) return std::nullopt;
+  }
+  return is_sound(date) ? std::optional(date) : std::nullopt;
 }
 
 std::optional<Date> parse_date(double number, DateFormat format) {
@@ -151,6 +168,31 @@ int weekday(const Date& date) {
   return static_cast<int>(day < 0 ? day + 7 : day);
 }
 
+std::string_view to_string(DatePart part) { return kPartNames[static_cast<std::size_t>(part)]; }
+
+std::optional<DatePart> parse_date_part(std::string_view name) {
+  for (std::size_t part = 0; part < kPartNames.size(); ++part) {
+    if (kPartNames[part] == name) return static_cast<DatePart>(part);
+  }
+  return std::nullopt;
+}
+
+int part_of(const Date& date, DatePart part) {
+  switch (part) {
+    case DatePart::kYear:
+      return date.year;
+    case DatePart::kMonth:
+      return date.month;
+    case DatePart::kDay:
+      return date.day;
+    case DatePart::kHour:
+      return date.hour;
+    case DatePart::kWeekday:
+      return weekday(date) + 1;
+  }
+  return 0;
+}
+
 std::vector<double> time_values(const Column& column, DateFormat format, std::size_t first_row) {
   std::vector<double> times;
   if (const auto* numbers = std::get_if<NumberValues>(&column.values)) {
@@ -159,7 +201,7 @@ std::vector<double> time_values(const Column& column, DateFormat format, std::si
       if (!std::isfinite(times[row])) refuse_time(column, first_row + row, "is missing or infinite", format);
       if (format == DateFormat::kText) continue;
       const auto date = parse_date(times[row], format);
-      if (!date) refuse_time(column, first_row + row, "is " + detail::number_text(times[row]), format);
+      if (!date) refuse_time(column, first_row + row, "is " + number_text(times[row]), format);
       times[row] = seconds_since_epoch(*date);
     }
     return times;
@@ -174,13 +216,14 @@ std::vector<double> time_values(const Column& column, DateFormat format, std::si
     const auto code = static_cast<std::size_t>(text.code[row]);
     if (text.code[row] == TextValues::kMissing) refuse_time(column, first_row + row, "is missing", format);
     if (code >= of_code.size()) {
-      throw InvalidInput("time_values: column " + detail::quoted(column.name) + " has code " +
-                         std::to_string(text.code[row]) + ", there are " + std::to_string(of_code.size()) + " texts");
+      throw InvalidInput(
+          Where{"time_values", {}, column.name},
+          "has code " + std::to_string(text.code[row]) + ", there are " + std::to_string(of_code.size()) + " texts");
     }
-    if (!of_code[code]) refuse_time(column, first_row + row, "is " + detail::quoted(text.distinct[code]), format);
+    if (!of_code[code]) refuse_time(column, first_row + row, "is " + quoted(text.distinct[code]), format);
     times.push_back(*of_code[code]);
   }
   return times;
 }
 
-}  // namespace limen::train
+}  // namespace limen
