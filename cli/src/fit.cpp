@@ -332,10 +332,12 @@ void add_fit(CLI::App& program, Action& action) {
                    "Files that need more are gone through in batches [half of the machine's memory]")
       ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
-  verb->add_option("--method", flags->method, "st, hr, gmt, mist, ew-dpmt, vw-dpmt or exact")
+  std::vector<std::string> methods;
+  for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
+  verb->add_option("--method", flags->method, method_names())
       ->type_name("METHOD")
       ->capture_default_str()
-      ->check(CLI::IsMember({"st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt", "exact"}).description(""));
+      ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
   add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
   add_table_flags(*verb, flags->table, true);

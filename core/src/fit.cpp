@@ -88,12 +88,11 @@ void validate(const FitOptions& options) {
 
 BinCount bins_of(const FitOptions& options) {
   if (options.bins) return *options.bins;
-  const bool exact = options.method == Method::kSt || options.method == Method::kExact;
-  return exact ? BinCount::all() : BinCount::of(500);
+  return info_of(options.method).needs_bins ? BinCount::of(500) : BinCount::all();
 }
 
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  const int levels = info_of(options.method).has_levels ? options.levels : 1;
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
   const auto bins = bins_of(options).count;
   // Heuristic recalibration needs the mean uncertainty of every level, which only count_distinct works out.
@@ -130,12 +129,12 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
 
 /// Whether the answer is exact over every distinct score: then it is enough to look at the scores that can matter.
 bool is_exact_over_scores(const FitOptions& options) {
-  return (options.method == Method::kExact || options.method == Method::kSt) && !bins_of(options).count;
+  return !info_of(options.method).needs_bins && !bins_of(options).count;
 }
 
 std::optional<Grid> count_what_matters(const Samples& samples, const Objective& objective, const FitOptions& options) {
   if (!is_exact_over_scores(options)) return std::nullopt;
-  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  const int levels = info_of(options.method).has_levels ? options.levels : 1;
   return count_selected(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
 }
 
@@ -189,7 +188,7 @@ BatchOverview look_through_all(const SampleBatches& batches, const FitOptions& o
     throw InvalidInput(
         "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
   }
-  BatchOverview overview = look_through(batches, options.method == Method::kSt ? 1 : options.levels);
+  BatchOverview overview = look_through(batches, info_of(options.method).has_levels ? options.levels : 1);
   if (overview.rows == 0) throw InvalidInput("fit_boundary: there are no rows");
   return overview;
 }
@@ -221,7 +220,7 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
     }
     if (both) {
       FitResult fit = solve_holdout(samples, objective, options, both->boundary);
-      Solution threshold = solve_st(both->single, objective);
+      Solution threshold = solve(Method::kSt, both->single, objective);
       return FitBesideSingle{std::move(fit),
                              pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
     }

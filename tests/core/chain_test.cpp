@@ -9,6 +9,7 @@
 #include <set>
 
 #include "limen/solve/isotonic.h"
+#include "limen/solve/solve.h"
 #include "support/boundaries.h"
 #include "support/random_grid.h"
 
@@ -237,7 +238,7 @@ TEST(GreedyChain, StopsExactlyWhereTheGreedyMethodDoes) {
     const auto stops = stops_of(chain, grid.num_levels());
     std::set<std::vector<std::int32_t>> reached;
     for (const Rational& bound : bounds) {
-      const Solution gmt = solve_gmt(grid, max_recall_at_precision(bound));
+      const Solution gmt = solve_gmt({grid, max_recall_at_precision(bound)});
       const std::vector<std::int32_t> taken = gmt.taken;
       ASSERT_THAT(stops, testing::Contains(taken)) << to_string(bound);
       reached.insert(taken);

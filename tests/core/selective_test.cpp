@@ -75,21 +75,21 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
         SCOPED_TRACE(shape + " " + std::to_string(instance) + ", " + std::to_string(num_levels) + " levels, " +
                      describe(objective));
         const auto selected = count_selected(samples, edges, objective);
-        const Solution expected = solve_exact(distinct, objective);
+        const Solution expected = solve_exact({distinct, objective});
         ASSERT_TRUE(selected);
         ++selected_grids;
         EXPECT_EQ(total_counts(*selected), total_counts(distinct));
-        const Solution found = solve_exact(*selected, objective);
+        const Solution found = solve_exact({*selected, objective});
         ASSERT_EQ(found.flagged, expected.flagged);
         ASSERT_EQ(found.status, expected.status);
         ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
         // Beside a single threshold, from the same passes: the same grid, and the best threshold.
         const auto both = count_selected_and_single(samples, edges, objective);
         ASSERT_TRUE(both);
-        const Solution beside = solve_exact(both->boundary, objective);
+        const Solution beside = solve_exact({both->boundary, objective});
         ASSERT_EQ(make_rule(both->boundary, beside.taken), make_rule(distinct, expected.taken));
-        const Solution single = solve_st(both->single, objective);
-        const Solution expected_single = solve_st(all_in_one, objective);
+        const Solution single = solve_st({both->single, objective});
+        const Solution expected_single = solve_st({all_in_one, objective});
         ASSERT_EQ(single.flagged, expected_single.flagged);
         ASSERT_EQ(single.status, expected_single.status);
         ASSERT_EQ(make_rule(both->single, single.taken), make_rule(all_in_one, expected_single.taken));
@@ -248,14 +248,14 @@ TEST(FitBoundaryInBatches, GivesTheSameFileForManyRowsInAnyOrder) {
         EXPECT_EQ(edges[level - 1], sorted[sorted.size() * level / 7]);
       }
     }
-    const Solution expected = solve_exact(count_distinct(rows.samples(), edges), objective);
+    const Solution expected = solve_exact({count_distinct(rows.samples(), edges), objective});
     EXPECT_EQ(static_cast<double>(expected.flagged.positives), whole.boundary->holdout.true_positives);
     const FitResult streamed = fit_boundary(batches_of(rows, 10'000), objective, options);
     EXPECT_EQ(to_json(*whole.boundary), to_json(*streamed.boundary));
     const FitBesideSingle beside = fit_beside_single(batches_of(rows, 10'000), objective, options);
     EXPECT_EQ(beside.fit.boundary, whole.boundary);
     const Grid all_in_one = count_distinct(rows.samples(), {});
-    const Solution threshold = solve_st(all_in_one, objective);
+    const Solution threshold = solve_st({all_in_one, objective});
     EXPECT_EQ(beside.single.solution.status, threshold.status);
     if (threshold.status == SolveStatus::kInfeasible) continue;
     ASSERT_TRUE(beside.single.boundary);

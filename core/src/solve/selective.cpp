@@ -13,8 +13,7 @@
 #include "count/strided_sample.h"
 #include "count/uncertainty_ranks.h"
 #include "limen/base/error.h"
-#include "limen/solve/isotonic.h"
-#include "solve/relaxation.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 namespace {
@@ -22,11 +21,8 @@ namespace {
 using detail::Bucket;
 using detail::CopiedRows;
 using detail::KeyOf;
-using detail::Knapsack;
 using detail::kNoCell;
 using detail::Level;
-using detail::Linear;
-using detail::Relaxation;
 using detail::RowsInMemory;
 using detail::value_of_key;
 using detail::Wide;
@@ -207,33 +203,21 @@ Grid grid_of(const std::vector<Level<Key>>& levels, const std::vector<double>& e
 template <typename Key>
 void close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& edges, const Objective& objective) {
   const Grid coarse = grid_of(levels, edges, false);
-  const Totals totals = totals_of(coarse);
+  const Problem problem(coarse, objective);
   // Where no boundary between buckets meets a precision bound, its flagged counts are 0: as good as any feasible one at
   // worst.
-  const Solution incumbent = solve_exact(coarse, objective, {.max_states = 100'000});
-  const Knapsack knapsack = detail::make_knapsack(objective, totals);
+  const Solution incumbent = solve_exact(problem, {.max_states = 100'000});
+  const Knapsack& knapsack = *problem.knapsack();
 
-  // The relaxation of the optimistic grid prices every prefix: direction(prefix), scaled by kappa, is its worth, and
-  // bound - profit of any boundary is at least the sum of what its prefixes are worth less than the best of their
-  // level.
-  const Grid optimistic = grid_of(levels, edges, true);
-  const Chain chain = hull_chain(optimistic);
-  const Relaxation relaxation = detail::relax(chain, knapsack);
-  const Counts vertex = detail::counts_after(chain, relaxation.vertex);
-  Linear direction = knapsack.profit;
-  double kappa = 1;
-  double gap = static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
-  if (!relaxation.integral) {
-    const double cut_weight = static_cast<double>(knapsack.weight(relaxation.cut));
-    direction = {-Wide{relaxation.cut.positives}, Wide{relaxation.cut.rows}};
-    kappa = static_cast<double>(knapsack.profit.positives * knapsack.weight.rows -
-                                knapsack.weight.positives * knapsack.profit.rows) /
-            cut_weight;
-    const double mu = static_cast<double>(knapsack.profit(relaxation.cut)) / cut_weight;
-    gap += mu * static_cast<double>(knapsack.capacity - knapsack.weight(vertex));
-  }
+  // The relaxation of the optimistic grid prices every prefix, and bound - profit of any boundary is at least the sum
+  // of the losses of its prefixes.
+  const Chain chain = hull_chain(grid_of(levels, edges, true));
+  const Relaxation relaxation = relax(chain, knapsack);
+  const Prices prices = prices_of(chain, knapsack, relaxation);
+  const Counts vertex = counts_after(chain, relaxation.vertex);
+  const double gap = prices.gap + static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
   // Rounding errors are of relative size 1e-15, but of the parts, which can be larger than their difference.
-  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(totals.all.positives) * 1e-3 + 1);
+  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(problem.totals().all.positives) * 1e-3 + 1);
 
   for (Level<Key>& level : levels) {
     Wide best = 0;
@@ -243,14 +227,14 @@ void close_buckets(std::vector<Level<Key>>& levels, const std::vector<double>& e
       const Counts& counts = level.buckets[bucket].counts;
       const bool open = level.is_split_further(bucket);
       prefix += counts;
-      corner[bucket] = direction(prefix);
+      corner[bucket] = prices.direction(prefix);
       if (open) {
-        corner[bucket] = std::max(corner[bucket], direction(prefix - Counts{counts.rows - counts.positives, 0}));
+        corner[bucket] = std::max(corner[bucket], prices.direction(prefix - Counts{counts.rows - counts.positives, 0}));
       }
       best = std::max(best, corner[bucket]);
     }
     const auto survives = [&](std::size_t bucket) {
-      return kappa * static_cast<double>(best - corner[bucket]) <= limit;
+      return prices.kappa * static_cast<double>(best - corner[bucket]) <= limit;
     };
     while (level.open_begin < level.open_end && !survives(level.open_begin)) ++level.open_begin;
     while (level.open_begin < level.open_end && !survives(level.open_end - 1)) --level.open_end;
