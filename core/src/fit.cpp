@@ -25,13 +25,9 @@ void check_classes(const Grid& grid, bool weighted) {
 /// The decisions of a solution per level and in all. Weights were rounded for the solver: they are added up again.
 Evaluation evaluate_solution(const Samples* weighted, const Grid& grid, const Solution& solution, const Rule& rule) {
   if (weighted != nullptr) return evaluate(rule, *weighted);
-  const auto confusion = [](const Counts& all, const Counts& flagged) {
-    Confusion result;
-    result.rows = static_cast<double>(all.rows);
-    result.positives = static_cast<double>(all.positives);
-    result.flagged = static_cast<double>(flagged.rows);
-    result.true_positives = static_cast<double>(flagged.positives);
-    return result;
+  const auto confusion = [&grid](const Counts& all, const Counts& flagged) {
+    const auto weight = [&grid](std::int64_t units) { return static_cast<double>(units) * grid.unit; };
+    return Confusion{weight(all.rows), weight(all.positives), weight(flagged.rows), weight(flagged.positives)};
   };
   Evaluation evaluation;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
@@ -106,7 +102,7 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
 
 namespace {
 
-/// weighted: the rows, when they have weights.
+/// weighted: the rows, when they have weights and are at hand.
 FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solution solution,
                const Objective& objective, const FitOptions& options) {
   FitResult result;
@@ -119,7 +115,7 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
     boundary.binning = options.binning;
     boundary.bins = bins_of(options).count;
     Evaluation evaluation = evaluate_solution(weighted, grid, solution, boundary.rule);
-    boundary.holdout = summarize(rows, weighted != nullptr, evaluation.total, grid, solution, objective);
+    boundary.holdout = summarize(rows, grid.totals.has_value(), evaluation.total, grid, solution, objective);
     result.levels = std::move(evaluation.levels);
     result.boundary = std::move(boundary);
   }
@@ -234,9 +230,10 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
 FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
   validate(objective);
   validate(grid);
-  check_classes(grid, grid.unit != 1);
-  FitResult result = pack(static_cast<std::size_t>(total_counts(grid).rows), nullptr, grid,
-                          solve(options.method, grid, objective), objective, options);
+  check_classes(grid, grid.totals.has_value());
+  const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
+  FitResult result = pack(static_cast<std::size_t>(rows), nullptr, grid, solve(options.method, grid, objective),
+                          objective, options);
   if (result.boundary) {
     std::size_t most_bins = 0;
     for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());

@@ -54,8 +54,8 @@ TEST(ValidateRule, NamesWhatIsWrong) {
 TEST(MakeRule, TakesTheThresholdOfTheLowestFlaggedBin) {
   Grid grid = make_grid({{1, 1}, {1}, {}}, {{1, 2}, {3}, {}});
   grid.edges = {0.25, 0.5};
-  grid.levels[0][0].threshold = 0.9;
-  grid.levels[0][1].threshold = 0.7;
+  grid.levels[0][0] = {0.9, grid.levels[0][0].counts};
+  grid.levels[0][1] = {0.7, grid.levels[0][1].counts};
   const Rule none = make_rule(grid, std::vector<std::int32_t>{0, 0, 0});
   EXPECT_THAT(none.uncertainty_edges, ElementsAre(0.25, 0.5));
   EXPECT_THAT(none.score_thresholds, ElementsAre(std::nullopt, std::nullopt, std::nullopt));

@@ -142,8 +142,8 @@ TEST(CountQuantileBins, EqualsMergingEveryDistinctScore) {
         ASSERT_TRUE(found);
         ++counted;
         EXPECT_EQ(found->edges, expected.edges);
-        EXPECT_EQ(found->rows_low, expected.rows_low);
-        EXPECT_EQ(found->positives_low, expected.positives_low);
+        EXPECT_EQ(totals_of(*found).rows_low, totals_of(expected).rows_low);
+        EXPECT_EQ(totals_of(*found).positives_low, totals_of(expected).positives_low);
         ASSERT_EQ(found->num_levels(), expected.num_levels());
         for (std::size_t level = 0; level < expected.num_levels(); ++level) {
           ASSERT_EQ(found->levels[level].size(), expected.levels[level].size());

@@ -130,6 +130,7 @@ std::vector<Bin> merge_equal_shares(const std::vector<Bin>& bins, std::int64_t p
   for (const Bin& bin : bins) {
     // Cuts wanted at part * total / parts: those not beyond the middle of this bin fall before it, the others after.
     if (pass(2 * rows + bin.counts.rows)) close();
+    if (open.counts.rows == 0) open.highest = bin.highest;
     open.threshold = bin.threshold;
     open.counts += bin.counts;
     rows += bin.counts.rows;
@@ -150,7 +151,7 @@ std::vector<Bin> merge_equal_spans(const std::vector<Bin>& bins, std::int64_t pa
   double current = -1;
   for (const Bin& bin : bins) {
     if (merged.empty() || interval(bin.threshold) != current) {
-      merged.emplace_back();
+      merged.push_back({bin.threshold, {}, bin.highest});
       current = interval(bin.threshold);
     }
     merged.back().threshold = bin.threshold;
@@ -208,6 +209,7 @@ Grid count_distinct(const Samples& samples, std::vector<double> edges, const Wei
   grid.edges = std::move(edges);
   grid.levels.resize(grid.edges.size() + 1);
   grid.unit = weighted ? units.unit : 1;
+  RowTotals totals{0, 0, static_cast<std::int64_t>(rows)};
 
   std::vector<std::uint16_t> level(rows);
   std::vector<detail::Range<double>> ranges(grid.num_levels());
@@ -246,17 +248,12 @@ Grid count_distinct(const Samples& samples, std::vector<double> edges, const Wei
       const bool positive = samples.label[row] != 0;
       side.rows.push_back({scores[row], positive ? units.of_positive(weight) : units.of_negative(weight)});
       const auto rounded_down = static_cast<std::int64_t>(std::floor(weight / units.unit));
-      (positive ? grid.positives_low : grid.negatives_low) += rounded_down;
+      (positive ? totals.positives_low : totals.negatives_low) += rounded_down;
     }
     tbb::parallel_for(std::size_t{0}, grid.num_levels(),
                       [&](std::size_t at) { grid.levels[at] = distinct_bins(positives[at], negatives[at]); });
   });
-  if (!weighted) {
-    const Counts total = total_counts(grid);
-    grid.positives_low = total.positives;
-    grid.negatives_low = total.rows - total.positives;
-  }
-  grid.rows_low = grid.positives_low + grid.negatives_low;
+  if (weighted) grid.totals = totals;
   return grid;
 }
 
@@ -274,9 +271,7 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
   Grid merged;
   merged.edges = distinct.edges;
   merged.unit = distinct.unit;
-  merged.positives_low = distinct.positives_low;
-  merged.negatives_low = distinct.negatives_low;
-  merged.rows_low = distinct.rows_low;
+  merged.totals = distinct.totals;
   merged.scaled_uncertainty = distinct.scaled_uncertainty;
   for (const auto& level : distinct.levels) {
     merged.levels.push_back(binning == Binning::kEquiWeight ? merge_equal_shares(level, bins)
@@ -289,10 +284,14 @@ Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& uni
   validate(samples);
   Grid counted = bins;
   counted.unit = units.unit;
-  counted.positives_low = 0;
-  counted.negatives_low = 0;
-  for (auto& level : counted.levels) {
-    for (Bin& bin : level) bin.counts = {};
+  RowTotals totals{0, 0, static_cast<std::int64_t>(samples.size())};
+  // The same cuts as in the rule that flags a prefix of the bins.
+  std::vector<std::vector<double>> cuts(bins.num_levels());
+  for (std::size_t level = 0; level < bins.num_levels(); ++level) {
+    for (std::size_t bin = 0; bin < bins.levels[level].size(); ++bin) {
+      cuts[level].push_back(score_cut(bins.levels[level], bin + 1));
+      counted.levels[level][bin].counts = {};
+    }
   }
   samples.score.visit([&](auto scores) {
     samples.uncertainty.visit([&](auto uncertainties) {
@@ -300,17 +299,19 @@ Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& uni
         const bool positive = samples.label[row] != 0;
         const double weight = samples.weight.empty() ? 1 : samples.weight[row];
         const std::int64_t row_units = positive ? units.of_positive(weight) : units.of_negative(weight);
-        (positive ? counted.positives_low : counted.negatives_low) +=
+        (positive ? totals.positives_low : totals.negatives_low) +=
             static_cast<std::int64_t>(std::floor(weight / units.unit));
-        auto& level = counted.levels[level_of(counted.edges, static_cast<double>(uncertainties[row]))];
-        const auto bin = std::partition_point(level.begin(), level.end(), [&](const Bin& candidate) {
-          return candidate.threshold > static_cast<double>(scores[row]);
+        const std::size_t level = level_of(counted.edges, static_cast<double>(uncertainties[row]));
+        const auto cut = std::partition_point(cuts[level].begin(), cuts[level].end(), [&](double candidate) {
+          return candidate > static_cast<double>(scores[row]);
         });
-        if (bin != level.end()) bin->counts += {row_units, positive ? row_units : 0};
+        if (cut == cuts[level].end()) continue;
+        counted.levels[level][static_cast<std::size_t>(cut - cuts[level].begin())].counts +=
+            {row_units, positive ? row_units : 0};
       }
     });
   });
-  counted.rows_low = counted.positives_low + counted.negatives_low;
+  counted.totals = totals;
   return counted;
 }
 

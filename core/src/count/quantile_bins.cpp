@@ -72,7 +72,8 @@ Grid count_around_cuts(const detail::RowsInMemory<Real>& rows, const std::vector
     for (std::size_t bucket = 0; bucket < wanted[at].size(); ++bucket) {
       const auto& from = levels[at].buckets[bucket];
       if (wanted[at][bucket] == 0) {
-        grid.levels[at].push_back({static_cast<double>(detail::value_of_key<Real>(from.low)), from.counts});
+        grid.levels[at].push_back({static_cast<double>(detail::value_of_key<Real>(from.low)), from.counts,
+                                   static_cast<double>(detail::value_of_key<Real>(from.high))});
         continue;
       }
       while (next != keys[at].end() && next->first >= from.low) {
@@ -83,10 +84,6 @@ Grid count_around_cuts(const detail::RowsInMemory<Real>& rows, const std::vector
       }
     }
   });
-  const Counts total = total_counts(grid);
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
   return grid;
 }
 

@@ -135,9 +135,8 @@ Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken) {
   Rule rule;
   rule.uncertainty_edges = grid.edges;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
-    const std::int32_t bins = taken[level];
-    rule.score_thresholds.push_back(
-        bins == 0 ? std::nullopt : std::optional(grid.levels[level][static_cast<std::size_t>(bins) - 1].threshold));
+    const auto bins = static_cast<std::size_t>(taken[level]);
+    rule.score_thresholds.push_back(bins == 0 ? std::nullopt : std::optional(score_cut(grid.levels[level], bins)));
   }
   return rule;
 }

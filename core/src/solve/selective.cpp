@@ -178,14 +178,12 @@ Grid grid_of(const std::vector<Level<Key>>& levels, const std::vector<double>& e
   Grid grid;
   grid.edges = edges;
   grid.levels.resize(levels.size());
-  Counts total;
   for (std::size_t at = 0; at < levels.size(); ++at) {
     const Level<Key>& level = levels[at];
     double threshold = 0;  // only the order matters here
     for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
       const Bucket<Key>& from = level.buckets[bucket];
       Counts counts = from.counts;
-      total += counts;
       if (optimistic && level.is_split_further(bucket)) {
         grid.levels[at].push_back({--threshold, {counts.positives, counts.positives}});
         counts = {counts.rows - counts.positives, 0};
@@ -193,9 +191,6 @@ Grid grid_of(const std::vector<Level<Key>>& levels, const std::vector<double>& e
       grid.levels[at].push_back({--threshold, counts});
     }
   }
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
   return grid;
 }
 
@@ -263,8 +258,10 @@ Grid resolve(const CopiedRows<Real>& rows, const std::vector<Level<KeyOf<Real>>>
       bins.push_back({static_cast<double>(value_of_key<Real>(key)), counts});
     };
     const auto add_buckets = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t bucket = begin; bucket < end; ++bucket)
+      for (std::size_t bucket = begin; bucket < end; ++bucket) {
         add(from.buckets[bucket].low, from.buckets[bucket].counts);
+        bins.back().highest = static_cast<double>(value_of_key<Real>(from.buckets[bucket].high));
+      }
     };
     add_buckets(0, from.open_begin);
     if (from.resolved()) {
@@ -280,10 +277,6 @@ Grid resolve(const CopiedRows<Real>& rows, const std::vector<Level<KeyOf<Real>>>
     }
     add_buckets(from.open_end, from.buckets.size());
   });
-  const Counts total = total_counts(grid);
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
   return grid;
 }
 
