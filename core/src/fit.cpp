@@ -232,8 +232,8 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
   validate(grid);
   check_classes(grid, grid.totals.has_value());
   const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
-  FitResult result = pack(static_cast<std::size_t>(rows), nullptr, grid, solve(options.method, grid, objective),
-                          objective, options);
+  FitResult result =
+      pack(static_cast<std::size_t>(rows), nullptr, grid, solve(options.method, grid, objective), objective, options);
   if (result.boundary) {
     std::size_t most_bins = 0;
     for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());

@@ -740,8 +740,10 @@ TEST(CountInto, EqualsARowByRowSearchForOtherRows) {
         const double weight = other.weight.empty() ? 1 : other.weight[row];
         const std::int64_t count = positive ? units.of_positive(weight) : units.of_negative(weight);
         bool found = false;
-        for (Bin& bin : level) {
-          if (other.score[row] < bin.threshold) continue;
+        const auto& original = bins.levels[static_cast<std::size_t>(&level - expected.levels.data())];
+        for (std::size_t at = 0; at < level.size(); ++at) {
+          Bin& bin = level[at];
+          if (other.score[row] < score_cut(original, at + 1)) continue;
           bin.counts += {count, positive ? count : 0};
           found = true;
           break;

@@ -164,8 +164,8 @@ TEST(ValidateGrid, NamesWhatIsWrong) {
   }
   EXPECT_EQ(refusal([](Grid& grid) { grid.unit = 0.5; }), "grid: has weights (unit is not 1), but no totals");
   // 4 positives and 5 negatives.
-  for (const RowTotals& totals : {RowTotals{5, 5, 9}, RowTotals{4, 6, 9}, RowTotals{-1, 5, 9}, RowTotals{4, -1, 9},
-                                  RowTotals{4, 5, -1}}) {
+  for (const RowTotals& totals :
+       {RowTotals{5, 5, 9}, RowTotals{4, 6, 9}, RowTotals{-1, 5, 9}, RowTotals{4, -1, 9}, RowTotals{4, 5, -1}}) {
     EXPECT_EQ(refusal([&](Grid& grid) { grid.totals = totals; }),
               "grid: its totals are negative, or above the sums of its bins");
   }
@@ -217,7 +217,8 @@ TEST(GridFromBins, RefusesBinsOfEqualScoreWhoseSumOverflows) {
 
 TEST(GridFromBins, OfWeightsNeedsTheirTotals) {
   const std::vector<std::vector<Bin>> levels = {{{0.5, {4, 1}}}};
-  EXPECT_EQ(refusal_of([&] { (void)grid_from_bins({}, levels, 0.5); }), "grid: has weights (unit is not 1), but no totals");
+  EXPECT_EQ(refusal_of([&] { (void)grid_from_bins({}, levels, 0.5); }),
+            "grid: has weights (unit is not 1), but no totals");
   const Grid grid = grid_from_bins({}, levels, 0.5, RowTotals{1, 2, 3});
   EXPECT_EQ(grid.unit, 0.5);
   EXPECT_EQ(grid.totals->num_rows, 3);

@@ -13,6 +13,7 @@
 #include "count/uncertainty_ranks.h"
 #include "limen/base/error.h"
 #include "limen/base/wide.h"
+#include "limen/count/levels.h"
 
 namespace limen {
 namespace {
@@ -102,12 +103,6 @@ std::vector<Bin> distinct_bins(Side<Real>& positives, Side<Real>& negatives) {
     bins.push_back(bin);
   }
   return bins;
-}
-
-std::size_t level_of(const std::vector<double>& edges, double uncertainty) {
-  std::size_t level = 0;
-  for (const double edge : edges) level += edge <= uncertainty ? 1 : 0;
-  return level;
 }
 
 /// Cuts a level at the bin ends nearest to equal shares of its rows.
@@ -214,10 +209,9 @@ Grid count_distinct(const Samples& samples, std::vector<double> edges, const Wei
   std::vector<std::uint16_t> level(rows);
   std::vector<detail::Range<double>> ranges(grid.num_levels());
   samples.uncertainty.visit([&](auto values) {
+    const LevelFinder<typename decltype(values)::value_type> finder(grid.edges);
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, 1 << 16), [&](const auto& range) {
-      for (std::size_t row = range.begin(); row < range.end(); ++row) {
-        level[row] = static_cast<std::uint16_t>(level_of(grid.edges, static_cast<double>(values[row])));
-      }
+      finder.find(values.data() + range.begin(), range.size(), level.data() + range.begin());
     });
     for (std::size_t row = 0; row < rows; ++row) {
       auto& range = ranges[level[row]];
@@ -288,10 +282,8 @@ Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& uni
   // The same cuts as in the rule that flags a prefix of the bins.
   std::vector<std::vector<double>> cuts(bins.num_levels());
   for (std::size_t level = 0; level < bins.num_levels(); ++level) {
-    for (std::size_t bin = 0; bin < bins.levels[level].size(); ++bin) {
-      cuts[level].push_back(score_cut(bins.levels[level], bin + 1));
-      counted.levels[level][bin].counts = {};
-    }
+    cuts[level] = score_cuts(bins.levels[level]);
+    for (Bin& bin : counted.levels[level]) bin.counts = {};
   }
   samples.score.visit([&](auto scores) {
     samples.uncertainty.visit([&](auto uncertainties) {

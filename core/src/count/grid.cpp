@@ -149,8 +149,25 @@ Grid add_counts(const Grid& a, const Grid& b) {
 }
 
 double score_cut(std::span<const Bin> level, std::size_t taken) {
-  const double at = level[taken - 1].threshold;
-  return taken == level.size() ? shortest_at_most(at) : shortest_between(level[taken].highest, at);
+  std::size_t last = taken - 1;
+  while (last > 0 && level[last].counts.rows == 0) --last;
+  std::size_t next = taken;
+  while (next < level.size() && level[next].counts.rows == 0) ++next;
+  const double at = level[last].threshold;
+  return next == level.size() ? shortest_at_most(at) : shortest_between(level[next].highest, at);
+}
+
+std::vector<double> score_cuts(std::span<const Bin> level) {
+  std::vector<double> cuts(level.size());
+  for (std::size_t bin = 0; bin < level.size();) {
+    // A bin and the empty ones that follow it have one cut.
+    std::size_t next = bin + 1;
+    while (next < level.size() && level[next].counts.rows == 0) ++next;
+    std::fill(cuts.begin() + static_cast<std::ptrdiff_t>(bin), cuts.begin() + static_cast<std::ptrdiff_t>(next),
+              score_cut(level.first(std::min(next + 1, level.size())), next));
+    bin = next;
+  }
+  return cuts;
 }
 
 Counts total_counts(std::span<const Bin> level) {
@@ -168,14 +185,14 @@ Counts total_counts(const Grid& grid) {
 Counts flagged_counts(const Grid& grid, std::span<const std::int32_t> taken) {
   if (taken.size() != grid.num_levels()) {
     throw InvalidInput("flagged_counts", "taken has " + std::to_string(taken.size()) + " entries, the grid has " +
-                       std::to_string(grid.num_levels()) + " levels");
+                                             std::to_string(grid.num_levels()) + " levels");
   }
   Counts flagged;
   for (std::size_t level = 0; level < taken.size(); ++level) {
     const auto& bins = grid.levels[level];
     if (taken[level] < 0 || static_cast<std::size_t>(taken[level]) > bins.size()) {
       throw InvalidInput("flagged_counts", "taken[" + std::to_string(level) + "] is " + std::to_string(taken[level]) +
-                         ", the level has " + std::to_string(bins.size()) + " bins");
+                                               ", the level has " + std::to_string(bins.size()) + " bins");
     }
     flagged += total_counts(std::span(bins).first(static_cast<std::size_t>(taken[level])));
   }

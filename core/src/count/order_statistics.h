@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "count/key_map.h"
-#include "count/levels.h"
 #include "limen/base/uninitialized_vector.h"
+#include "limen/count/levels.h"
 
 namespace limen::detail {
 
@@ -216,11 +216,12 @@ std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, 
   const std::vector<Bracket<Real>>& brackets = found.list;
   if (brackets.size() > kMostBrackets) return {};
   // A value above an odd number of these is in a bracket.
-  std::vector<Real> edges;
+  std::vector<double> edges;
   for (const Bracket<Real>& bracket : brackets) {
     edges.push_back(bracket.low);
     edges.push_back(std::nextafter(bracket.high, std::numeric_limits<Real>::infinity()));
   }
+  const LevelFinder<Real> finder(edges);
   using Counts = std::array<std::array<std::size_t, 2 * kMostBrackets + 1>, 2>;  // two, so that rows do not wait
   tbb::combinable<Counts> partial_counts([] { return Counts{}; });
   UninitializedVector<Real> near(
@@ -236,7 +237,7 @@ std::vector<RankedValue<Real>> collected_at_ranks(std::span<const Real> values, 
                         std::size_t size = 0;
                         for (std::size_t begin = first; begin < end; begin += kBlock) {
                           const std::size_t block = std::min(kBlock, end - begin);
-                          count_edges(values.data() + begin, block, edges.data(), edges.size(), place.data());
+                          finder.find(values.data() + begin, block, place.data());
                           for (std::size_t row = 0; row < block; ++row) {
                             ++part[row % 2][place[row]];
                             collected[size] = values[begin + row] + Real{0};

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "count/key_map.h"
-#include "count/levels.h"
 #include "count/order_statistics.h"
 #include "limen/base/uninitialized_vector.h"
 #include "limen/count/grid.h"
+#include "limen/count/levels.h"
 
 namespace limen::detail {
 
@@ -78,14 +78,10 @@ struct Piece {
 
 template <typename Real>
 UninitializedVector<std::uint8_t> levels_of(std::span<const Real> uncertainty, const std::vector<double>& edges) {
-  std::vector<Real> rounded;
-  for (const double edge : edges) rounded.push_back(round_to<Real>(edge));
+  const LevelFinder<Real> finder(edges);
   UninitializedVector<std::uint8_t> level(uncertainty.size());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, uncertainty.size(), 16 * kBlock), [&](const auto& range) {
-    for (std::size_t begin = range.begin(); begin < range.end(); begin += kBlock) {
-      count_edges(uncertainty.data() + begin, std::min(kBlock, range.end() - begin), rounded.data(), rounded.size(),
-                  level.data() + begin);
-    }
+    finder.find(uncertainty.data() + range.begin(), range.size(), level.data() + range.begin());
   });
   return level;
 }

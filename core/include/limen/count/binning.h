@@ -54,8 +54,8 @@ struct WeightUnits {
 /// scores stay together, because they are one bin to begin with. bins: 1 to 2^30. Throws InvalidInput.
 [[nodiscard]] Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning = Binning::kEquiWeight);
 
-/// Other rows counted into the bins of a grid, cut where a rule would cut them (score_cut). Rows below every threshold of their level are in no bin, but in the
-/// totals of the grid. O(n log bins). Throws InvalidInput.
+/// Other rows counted into the bins of a grid, cut where a rule would cut them (score_cut). Rows below every threshold
+/// of their level are in no bin, but in the totals of the grid. O(n log bins). Throws InvalidInput.
 [[nodiscard]] Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& units = {});
 
 }  // namespace limen

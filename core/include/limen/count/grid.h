@@ -90,9 +90,11 @@ void assume_full_bins(Grid& grid);
 [[nodiscard]] Grid add_counts(const Grid& a, const Grid& b);
 
 /// The score threshold that flags exactly the `taken` > 0 highest bins of a level: above the largest score of the next
-/// bin and not above the smallest score of the last bin taken, with as few digits as possible (see shortest_decimal.h).
-/// Falls as `taken` grows.
+/// bin with rows and not above the smallest score of the last bin with rows among those taken (of the first bin, if
+/// none of them has rows), with as few digits as possible (see shortest_decimal.h). Never rises with `taken`.
 [[nodiscard]] double score_cut(std::span<const Bin> level, std::size_t taken);
+/// For taken = 1, 2, ..., all bins of the level. O(bins).
+[[nodiscard]] std::vector<double> score_cuts(std::span<const Bin> level);
 
 /// Sum over all bins.
 [[nodiscard]] Counts total_counts(const Grid& grid);
@@ -103,9 +105,9 @@ void assume_full_bins(Grid& grid);
 /// Counts of the boundary that flags the taken[level] highest bins of every level.
 [[nodiscard]] Counts flagged_counts(const Grid& grid, std::span<const std::int32_t> taken);
 
-/// Throws InvalidInput when edges do not increase, a level's thresholds do not fall, the largest score of a bin is below
-/// its smallest or not below the bin above, counts are negative or more positive than rows, the sums are so large that
-/// exact arithmetic could overflow (2^53 units), or `totals` are negative, above the sums of the bins, or missing
+/// Throws InvalidInput when edges do not increase, a level's thresholds do not fall, the largest score of a bin is
+/// below its smallest or not below the bin above, counts are negative or more positive than rows, the sums are so large
+/// that exact arithmetic could overflow (2^53 units), or `totals` are negative, above the sums of the bins, or missing
 /// though the unit is not 1. No sum overflows on the way.
 void validate(const Grid& grid);
 
