@@ -175,7 +175,10 @@ void decide_rows(benchmark::State& state) {
   for (int edge = 1; edge < state.range(0); ++edge) {
     rule.uncertainty_edges.push_back(edge / static_cast<double>(state.range(0)));
   }
-  rule.score_thresholds.assign(static_cast<std::size_t>(state.range(0)), 0.5);
+  // From 0.4 to 0.6, up and down: the score alone does not decide a row.
+  for (std::int64_t level = 0; level < state.range(0); ++level) {
+    rule.score_thresholds.emplace_back(0.4 + 0.2 * static_cast<double>(level * 37 % 101) / 100);
+  }
   std::vector<std::uint8_t> decision(kRows);
   for (auto _ : state) {
     decide(rule, std::span(float_rows().score), std::span(float_rows().uncertainty), decision);
@@ -188,6 +191,7 @@ BENCHMARK(decide_rows)
     ->ArgName("levels")
     ->Arg(3)
     ->Arg(11)
+    ->Arg(100)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -73,14 +73,15 @@ void check_finder(const std::string& shape) {
     finder.find(values.data(), values.size(), short_level.data());
     for (std::size_t row = 0; row < values.size(); ++row) {
       const std::size_t expected = by_definition(edges, static_cast<double>(values[row]));
-      ASSERT_EQ(finder(values[row]), expected) << values[row];
       ASSERT_EQ(static_cast<std::size_t>(level[row]), expected) << values[row];
       ASSERT_EQ(short_level[row], expected) << values[row];
       ASSERT_EQ(level_of(edges, static_cast<double>(values[row])), expected);
     }
     for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity(),
                            -std::numeric_limits<Real>::infinity()}) {
-      ASSERT_LT(finder(bad), finder.num_levels());
+      std::uint16_t some = 0;
+      finder.find(&bad, 1, &some);
+      ASSERT_LT(some, finder.num_levels());
     }
   }
 }

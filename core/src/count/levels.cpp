@@ -28,6 +28,27 @@ template <typename Real, typename Wide>
   }
 }
 
+/// The span of each row, from 0 to `top`, also for a number that is not finite.
+template <typename Real>
+[[gnu::always_inline]] inline void spans_of(const Real* uncertainty, std::size_t size, Real low, Real scale, Real top,
+                                            std::int32_t* span) {
+  for (std::size_t row = 0; row < size; ++row) {
+    const Real place = (uncertainty[row] - low) * scale;
+    const Real not_below = place > 0 ? place : Real{0};
+    span[row] = static_cast<std::int32_t>(not_below < top ? not_below : top);
+  }
+}
+
+LIMEN_MULTIVERSION void find_spans(const float* uncertainty, std::size_t size, float low, float scale, float top,
+                                   std::int32_t* span) {
+  spans_of(uncertainty, size, low, scale, top, span);
+}
+
+LIMEN_MULTIVERSION void find_spans(const double* uncertainty, std::size_t size, double low, double scale, double top,
+                                   std::int32_t* span) {
+  spans_of(uncertainty, size, low, scale, top, span);
+}
+
 LIMEN_MULTIVERSION void compare_all(const float* uncertainty, std::size_t size, const float* edges,
                                     std::size_t num_edges, std::int32_t* level) {
   count_edges(uncertainty, size, edges, num_edges, level);
@@ -62,7 +83,9 @@ LevelFinder<Real>::LevelFinder(std::span<const double> edges) : below_(kSpans, 0
     if (!std::isfinite(scale_)) scale_ = 0;
   }
   std::array<std::size_t, kSpans> inside{};
-  for (const Real edge : edges_) ++inside[static_cast<std::size_t>(span_of(edge))];
+  std::vector<std::int32_t> span_of_edge(edges_.size());
+  find_spans(edges_.data(), edges_.size(), low_, scale_, Real{kSpans - 1}, span_of_edge.data());
+  for (const std::int32_t span : span_of_edge) ++inside[static_cast<std::size_t>(span)];
   std::size_t below = 0;
   for (std::size_t span = 0; span < kSpans; ++span) {
     below_[span] = static_cast<std::uint16_t>(below);
@@ -76,15 +99,27 @@ template <typename Real>
 template <typename Level>
 void LevelFinder<Real>::find(const Real* uncertainty, std::size_t size, Level* level) const {
   const std::size_t num_edges = edges_.size() - 1;
-  if (num_edges > kFewEdges) {
-    for (std::size_t row = 0; row < size; ++row) level[row] = static_cast<Level>((*this)(uncertainty[row]));
-    return;
-  }
-  std::array<std::conditional_t<std::is_same_v<Real, float>, std::int32_t, std::int64_t>, kBlock> wide;
+  std::array<std::conditional_t<std::is_same_v<Real, float>, std::int32_t, std::int64_t>, kBlock> count;
+  std::array<std::int32_t, kBlock> span;
   for (std::size_t begin = 0; begin < size; begin += kBlock) {
     const std::size_t block = std::min(kBlock, size - begin);
-    compare_all(uncertainty + begin, block, edges_.data(), num_edges, wide.data());
-    for (std::size_t row = 0; row < block; ++row) level[begin + row] = static_cast<Level>(wide[row]);
+    const Real* const values = uncertainty + begin;
+    if (num_edges <= kFewEdges) {
+      compare_all(values, block, edges_.data(), num_edges, count.data());
+      for (std::size_t row = 0; row < block; ++row) level[begin + row] = static_cast<Level>(count[row]);
+    } else if (steps_ <= kMostSteps) {
+      find_spans(values, block, low_, scale_, Real{kSpans - 1}, span.data());
+      for (std::size_t row = 0; row < block; ++row) {
+        std::size_t at = below_[static_cast<std::size_t>(span[row])];
+        for (std::size_t step = 0; step < steps_; ++step) at += values[row] >= edges_[at] ? 1 : 0;
+        level[begin + row] = static_cast<Level>(at);
+      }
+    } else {
+      for (std::size_t row = 0; row < block; ++row) {
+        level[begin + row] =
+            static_cast<Level>(std::upper_bound(edges_.begin(), edges_.end() - 1, values[row]) - edges_.begin());
+      }
+    }
   }
 }
 

@@ -33,33 +33,14 @@ class LevelFinder {
 
   [[nodiscard]] std::size_t num_levels() const { return edges_.size(); }
 
-  /// For a number that is not finite: some level.
-  [[nodiscard]] std::size_t operator()(Real uncertainty) const {
-    if (steps_ > kMostSteps) {
-      return static_cast<std::size_t>(std::upper_bound(edges_.begin(), edges_.end() - 1, uncertainty) - edges_.begin());
-    }
-    return refined(uncertainty, span_of(uncertainty));
-  }
-
-  /// level[row] for `size` rows. Level: std::uint8_t (up to 255 edges), std::uint16_t or std::int32_t.
+  /// level[row] for `size` rows; for a number that is not finite, some level. Level: std::uint8_t (up to 255 edges),
+  /// std::uint16_t or std::int32_t.
   template <typename Level>
   void find(const Real* uncertainty, std::size_t size, Level* level) const;
 
  private:
   static constexpr std::size_t kSpans = 4096;
   static constexpr std::size_t kMostSteps = 6;
-
-  /// From 0 to kSpans - 1, also for a number that is not finite.
-  [[nodiscard]] std::int32_t span_of(Real uncertainty) const {
-    const Real place = (uncertainty - low_) * scale_;
-    const Real not_below = place > 0 ? place : Real{0};
-    return static_cast<std::int32_t>(not_below < Real{kSpans - 1} ? not_below : Real{kSpans - 1});
-  }
-  [[nodiscard]] std::size_t refined(Real uncertainty, std::int32_t span) const {
-    std::size_t level = below_[static_cast<std::size_t>(span)];
-    for (std::size_t step = 0; step < steps_; ++step) level += uncertainty >= edges_[level] ? 1 : 0;
-    return level;
-  }
 
   std::vector<Real> edges_;           ///< and a NaN at the end, which nothing reaches
   std::vector<std::uint16_t> below_;  ///< edges in the spans below each
