@@ -228,9 +228,13 @@ Grid read_counted_grid(const FitFlags& flags) {
     }
     lower_edges.push_back(*edges[level]);
   }
-  Grid grid = grid_from_bins(std::move(lower_edges), std::move(levels));
-  assume_full_bins(grid);  // the table says where bins begin, not where their last row is
-  return grid;
+  try {
+    Grid grid = grid_from_bins(std::move(lower_edges), std::move(levels));
+    assume_full_bins(grid);  // the table says where bins begin, not where their last row is
+    return grid;
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(shown(flags.counts), error.problem());
+  }
 }
 
 void print_summary(const Boundary& boundary, int levels_used) {
