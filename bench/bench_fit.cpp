@@ -50,8 +50,8 @@ void check_once(const Samples& samples) {
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, 11);
   const Grid sorted = count_distinct(samples, edges);
   const Grid selected = count_near_optimum(samples, edges, kObjective).value();
-  if (make_rule(sorted, solve_exact(sorted, kObjective).taken) !=
-      make_rule(selected, solve_exact(selected, kObjective).taken)) {
+  if (make_rule(sorted, solve_exact({sorted, kObjective}).taken) !=
+      make_rule(selected, solve_exact({selected, kObjective}).taken)) {
     throw std::runtime_error("the selective grid gives another boundary");
   }
 }

@@ -35,7 +35,7 @@ Grid make_cell(std::size_t num_levels, std::size_t num_bins) {
 void solve_cell(benchmark::State& state, Method method) {
   const Grid grid = make_cell(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)));
   const Objective objective = max_recall_at_precision({9, 10});
-  const Solution exact = solve_exact(grid, objective);
+  const Solution exact = solve_exact({grid, objective});
   const Solution solution = solve(method, grid, objective);
   if (method != Method::kMist && solution.flagged != exact.flagged) throw std::runtime_error("not the optimum");
   for (auto _ : state) benchmark::DoNotOptimize(solve(method, grid, objective));

@@ -48,6 +48,7 @@ def main():
         ("fit_exact/float/n:10M/levels:11", "peer/parallel_sort_of_scores/float/n:10M"),
         ("decide/float/n:10M/levels:3", "numpy score >= t"),
         ("decide/float/n:10M/levels:11", "numpy score >= t"),
+        ("decide/float/n:10M/levels:100", "numpy score >= t"),
         ("fit_isotonic/sorted_labels/n:10M", "sklearn isotonic_regression, sorted"),
         ("fit_level_calibration/float/n:10M/levels:1", "sklearn IsotonicRegression.fit"),
     ]

@@ -26,7 +26,7 @@ struct CompareFlags {
 };
 
 std::vector<Method> parse_methods(const std::string& text) {
-  if (text == "all") return CompareOptions().methods;
+  if (text == "all") return all_methods();
   std::vector<Method> methods;
   for (std::string name : CLI::detail::split(text, ',')) {
     try {

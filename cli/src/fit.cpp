@@ -195,12 +195,11 @@ Grid read_counted_grid(const FitFlags& flags) {
   std::int64_t last_level = 0;
   for (const table::CountedBin& bin : bins) last_level = std::max(last_level, bin.level);
   if (last_level > 999) throw InvalidInput(fmt::format("{}: level {} is above 999", shown(flags.counts), last_level));
-  Grid grid;
-  grid.levels.resize(static_cast<std::size_t>(last_level) + 1);
-  std::vector<std::optional<double>> edges(grid.num_levels());
+  std::vector<std::vector<Bin>> levels(static_cast<std::size_t>(last_level) + 1);
+  std::vector<std::optional<double>> edges(levels.size());
   for (const table::CountedBin& bin : bins) {
     const auto level = static_cast<std::size_t>(bin.level);
-    grid.levels[level].push_back({bin.score + 0.0, {bin.rows, bin.positives}});
+    levels[level].push_back({bin.score, {bin.rows, bin.positives}});
     if (!bin.uncertainty) continue;
     if (edges[level] && *edges[level] != *bin.uncertainty) {
       throw InvalidInput(fmt::format("{}: level {} has two lower edges, {:g} and {:g}", shown(flags.counts), level,
@@ -210,9 +209,9 @@ Grid read_counted_grid(const FitFlags& flags) {
   }
   if (!flags.edges.empty()) {
     const auto parts = CLI::detail::split(flags.edges, ',');
-    if (parts.size() + 1 != grid.num_levels()) {
+    if (parts.size() + 1 != levels.size()) {
       throw InvalidInput(fmt::format("--edges: {} numbers do not fit {}", parts.size(),
-                                     plural_text(static_cast<double>(grid.num_levels()), "level")));
+                                     plural_text(static_cast<double>(levels.size()), "level")));
     }
     for (std::size_t at = 0; at < parts.size(); ++at) {
       double edge = 0;
@@ -221,31 +220,21 @@ Grid read_counted_grid(const FitFlags& flags) {
       edges[at + 1] = edge;
     }
   }
-  for (std::size_t level = 1; level < grid.num_levels(); ++level) {
+  std::vector<double> lower_edges;
+  for (std::size_t level = 1; level < levels.size(); ++level) {
     if (!edges[level]) {
       throw InvalidInput(fmt::format("{}: level {} has no lower edge; add a column uncertainty, or give --edges",
                                      shown(flags.counts), level));
     }
-    grid.edges.push_back(*edges[level]);
+    lower_edges.push_back(*edges[level]);
   }
-  // Equal scores of a level add up: the table may be the parts of a distributed count, one after the other.
-  for (auto& level : grid.levels) {
-    std::stable_sort(level.begin(), level.end(), [](const Bin& a, const Bin& b) { return a.threshold > b.threshold; });
-    std::vector<Bin> merged;
-    for (const Bin& bin : level) {
-      if (!merged.empty() && merged.back().threshold == bin.threshold) {
-        merged.back().counts += bin.counts;
-      } else {
-        merged.push_back(bin);
-      }
-    }
-    level = std::move(merged);
+  try {
+    Grid grid = grid_from_bins(std::move(lower_edges), std::move(levels));
+    assume_full_bins(grid);  // the table says where bins begin, not where their last row is
+    return grid;
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(shown(flags.counts), error.problem());
   }
-  const Counts total = total_counts(grid);
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
-  return grid;
 }
 
 void print_summary(const Boundary& boundary, int levels_used) {
@@ -332,10 +321,12 @@ void add_fit(CLI::App& program, Action& action) {
                    "Files that need more are gone through in batches [half of the machine's memory]")
       ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
-  verb->add_option("--method", flags->method, "st, hr, gmt, mist, ew-dpmt, vw-dpmt or exact")
+  std::vector<std::string> methods;
+  for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
+  verb->add_option("--method", flags->method, method_names())
       ->type_name("METHOD")
       ->capture_default_str()
-      ->check(CLI::IsMember({"st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt", "exact"}).description(""));
+      ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
   add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
   add_table_flags(*verb, flags->table, true);

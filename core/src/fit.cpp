@@ -25,13 +25,9 @@ void check_classes(const Grid& grid, bool weighted) {
 /// The decisions of a solution per level and in all. Weights were rounded for the solver: they are added up again.
 Evaluation evaluate_solution(const Samples* weighted, const Grid& grid, const Solution& solution, const Rule& rule) {
   if (weighted != nullptr) return evaluate(rule, *weighted);
-  const auto confusion = [](const Counts& all, const Counts& flagged) {
-    Confusion result;
-    result.rows = static_cast<double>(all.rows);
-    result.positives = static_cast<double>(all.positives);
-    result.flagged = static_cast<double>(flagged.rows);
-    result.true_positives = static_cast<double>(flagged.positives);
-    return result;
+  const auto confusion = [&grid](const Counts& all, const Counts& flagged) {
+    const auto weight = [&grid](std::int64_t units) { return static_cast<double>(units) * grid.unit; };
+    return Confusion{weight(all.rows), weight(all.positives), weight(flagged.rows), weight(flagged.positives)};
   };
   Evaluation evaluation;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
@@ -88,12 +84,11 @@ void validate(const FitOptions& options) {
 
 BinCount bins_of(const FitOptions& options) {
   if (options.bins) return *options.bins;
-  const bool exact = options.method == Method::kSt || options.method == Method::kExact;
-  return exact ? BinCount::all() : BinCount::of(500);
+  return info_of(options.method).needs_bins ? BinCount::of(500) : BinCount::all();
 }
 
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  const int levels = info_of(options.method).has_levels ? options.levels : 1;
   const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
   const auto bins = bins_of(options).count;
   const WeightUnits units = weight_units(samples, positive_rounding(objective));
@@ -102,7 +97,7 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
 
 namespace {
 
-/// weighted: the rows, when they have weights.
+/// weighted: the rows, when they have weights and are at hand.
 FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solution solution,
                const Objective& objective, const FitOptions& options) {
   FitResult result;
@@ -115,7 +110,7 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
     boundary.binning = options.binning;
     boundary.bins = bins_of(options).count;
     Evaluation evaluation = evaluate_solution(weighted, grid, solution, boundary.rule);
-    boundary.holdout = summarize(rows, weighted != nullptr, evaluation.total, grid, solution, objective);
+    boundary.holdout = summarize(rows, grid.totals.has_value(), evaluation.total, grid, solution, objective);
     result.levels = std::move(evaluation.levels);
     result.boundary = std::move(boundary);
   }
@@ -125,12 +120,12 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
 
 /// Whether the answer is exact over every distinct score: then it is enough to look at the scores that can matter.
 bool is_exact_over_scores(const FitOptions& options) {
-  return (options.method == Method::kExact || options.method == Method::kSt) && !bins_of(options).count;
+  return !info_of(options.method).needs_bins && !bins_of(options).count;
 }
 
 std::optional<Grid> count_what_matters(const Samples& samples, const Objective& objective, const FitOptions& options) {
   if (!is_exact_over_scores(options)) return std::nullopt;
-  const int levels = options.method == Method::kSt ? 1 : options.levels;
+  const int levels = info_of(options.method).has_levels ? options.levels : 1;
   return count_near_optimum(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
 }
 
@@ -185,7 +180,7 @@ BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& opti
     throw InvalidInput(
         "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
   }
-  BatchOverview overview = summarize_batches(batches, options.method == Method::kSt ? 1 : options.levels);
+  BatchOverview overview = summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1);
   if (overview.rows() == 0) throw InvalidInput("fit_boundary: there are no rows");
   return overview;
 }
@@ -217,7 +212,7 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
     }
     if (both) {
       FitResult fit = solve_holdout(samples, objective, options, both->boundary);
-      Solution threshold = solve_st(both->single, objective);
+      Solution threshold = solve(Method::kSt, both->single, objective);
       return FitBesideSingle{std::move(fit),
                              pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
     }
@@ -231,9 +226,10 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
 FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
   validate(objective);
   validate(grid);
-  check_classes(grid, grid.unit != 1);
-  FitResult result = pack(static_cast<std::size_t>(total_counts(grid).rows), nullptr, grid,
-                          solve(options.method, grid, objective), objective, options);
+  check_classes(grid, grid.totals.has_value());
+  const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
+  FitResult result =
+      pack(static_cast<std::size_t>(rows), nullptr, grid, solve(options.method, grid, objective), objective, options);
   if (result.boundary) {
     std::size_t most_bins = 0;
     for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());

@@ -45,7 +45,7 @@ TEST_F(Fit, WritesTheBestBoundaryAndSaysWhatItReaches) {
   const Json boundary = Json::parse(file_text("b.json"));
   EXPECT_EQ(boundary["format"], "limen-boundary");
   EXPECT_EQ(boundary["version"], 1);
-  EXPECT_EQ(boundary["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.7, 0.85]})"));
+  EXPECT_EQ(boundary["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.65, 0.8]})"));
   EXPECT_EQ(boundary["objective"], Json::parse(R"({"maximize": "recall", "constraint": "precision", "bound": 0.75})"));
   EXPECT_EQ(boundary["method"], "exact");
   EXPECT_EQ(boundary["binning"], Json::parse(R"({"kind": "equi-weight", "levels": 2, "bins": "all"})"));
@@ -64,7 +64,7 @@ TEST_F(Fit, WritesTheBestBoundaryAndSaysWhatItReaches) {
 }
 
 TEST_F(Fit, ALevelThatNeverFlagsHasNoThreshold) {
-  EXPECT_EQ(fit({"--precision", "1"})["rule"]["score_thresholds"], Json::parse("[0.7, null]"));
+  EXPECT_EQ(fit({"--precision", "1"})["rule"]["score_thresholds"], Json::parse("[0.65, null]"));
   EXPECT_THAT(output_of({"fit", "x.csv", "--precision", "1", "--levels", "2", "--bins", "all"}), HasSubstr("never"));
 }
 

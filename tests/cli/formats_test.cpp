@@ -93,7 +93,9 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
              "1,0.95,0,1,0.9\n1,0.85,1,1,0.9\n1,0.75,0,1,0.9\n1,0.65,0,1,0.9\n1,0.55,1,1,0.9\n");
   const Json rows = json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"});
   const Json counts = json_of({"fit", "--counts", "counts.csv", "--precision", "0.75", "--json"});
-  EXPECT_EQ(counts["rule"], rows["rule"]);
+  // The same boundary; but where the rows of a bin end the table does not say, so that it is cut where the bin begins.
+  EXPECT_EQ(rows["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.65, 0.8]})"));
+  EXPECT_EQ(counts["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.7, 0.85]})"));
   EXPECT_EQ(counts["holdout"], rows["holdout"]);
   // The picture in the terminal too: the gain over a single threshold, and what each level flags.
   const auto shown = [&](const std::vector<std::string>& arguments) {
@@ -117,6 +119,14 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
   EXPECT_EQ(parts["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.9, 0.8]})"));
   EXPECT_EQ(parts["holdout"]["flagged"], 15);
   EXPECT_EQ(parts["holdout"]["true_positives"], 13);
+}
+
+// The sum of the two bins of equal score does not fit into 64 bits.
+TEST_F(Formats, CountsWhoseSumsAreTooLargeAreRefused) {
+  write_file(
+      "c.csv",
+      "level,score,positives,rows\n0,0.9,1,9007199254740992\n0,0.9,1,9007199254740992\n0,0.5,1,9007199254740992\n");
+  expect_refused({"fit", "--counts", "c.csv", "--precision", "0.5"}, {"c.csv", "2^53"});
 }
 
 TEST_F(Formats, CountsThatDoNotFitAreRefused) {

@@ -78,7 +78,8 @@ TEST_P(MatchedGain, IsWhatTheTheoryPredicts) {
       const Chain chain = recount(chain_of(method, grid), counted);
       auto& recall = method == Method::kSt ? st_recall : hull_recall;
       for (std::size_t band = 0; band < setting.bands.size(); ++band) {
-        recall[band] += matched_recall(chain, counted.positives_low, parse_rational(setting.bands[band].bound));
+        recall[band] +=
+            matched_recall(chain, totals_of(counted).positives_low, parse_rational(setting.bands[band].bound));
       }
     }
   }

@@ -205,9 +205,9 @@ TEST(CountDistinct, CountsEveryScoreOfEveryLevel) {
   EXPECT_EQ(grid.levels[0][1].counts, (Counts{1, 0}));
   ASSERT_EQ(grid.levels[1].size(), 1U);
   EXPECT_EQ(grid.levels[1][0].counts, (Counts{1, 1}));
-  EXPECT_EQ(grid.positives_low, 2);
-  EXPECT_EQ(grid.negatives_low, 2);
-  EXPECT_EQ(grid.rows_low, 4);
+  EXPECT_EQ(totals_of(grid).positives_low, 2);
+  EXPECT_EQ(totals_of(grid).negatives_low, 2);
+  EXPECT_EQ(totals_of(grid).rows_low, 4);
   EXPECT_EQ(grid.unit, 1);
   // Uncertainty spans 0.1 to 0.5: level 0 has its middle at 0.25, 0.15 / 0.4 of the way; level 1 at the end.
   ASSERT_EQ(grid.scaled_uncertainty.size(), 2U);
@@ -256,9 +256,9 @@ TEST(CountDistinct, EqualsAMapOnEveryShape) {
         (table.label[row] != 0 ? positives_low : negatives_low) +=
             static_cast<std::int64_t>(std::floor(weight / units.unit));
       }
-      ASSERT_EQ(grid.positives_low, positives_low);
-      ASSERT_EQ(grid.negatives_low, negatives_low);
-      ASSERT_EQ(grid.rows_low, positives_low + negatives_low);
+      ASSERT_EQ(totals_of(grid).positives_low, positives_low);
+      ASSERT_EQ(totals_of(grid).negatives_low, negatives_low);
+      ASSERT_EQ(totals_of(grid).rows_low, positives_low + negatives_low);
       for (const double scaled : grid.scaled_uncertainty) {
         ASSERT_GE(scaled, 0);
         ASSERT_LE(scaled, 1);
@@ -577,9 +577,7 @@ TEST(MergeBins, EqualsTheNearestCutsOnEveryShape) {
         validate(merged);
         ASSERT_EQ(merged.edges, distinct.edges);
         ASSERT_EQ(merged.unit, distinct.unit);
-        ASSERT_EQ(merged.positives_low, distinct.positives_low);
-        ASSERT_EQ(merged.negatives_low, distinct.negatives_low);
-        ASSERT_EQ(merged.rows_low, distinct.rows_low);
+        ASSERT_EQ(merged.totals, distinct.totals);
         ASSERT_EQ(merged.scaled_uncertainty, distinct.scaled_uncertainty);
         for (std::size_t level = 0; level < merged.num_levels(); ++level) {
           check_runs(distinct.levels[level], merged.levels[level]);
@@ -684,8 +682,7 @@ TEST(CountBins, EqualsMergingEveryDistinctScore) {
             const Grid found = count_bins(table.samples(), edges, bins, binning, units);
             EXPECT_EQ(found.edges, expected.edges);
             EXPECT_EQ(found.unit, expected.unit);
-            EXPECT_EQ(found.rows_low, expected.rows_low);
-            EXPECT_EQ(found.positives_low, expected.positives_low);
+            EXPECT_EQ(found.totals, expected.totals);
             EXPECT_EQ(found.scaled_uncertainty, expected.scaled_uncertainty);
             ASSERT_EQ(found.num_levels(), expected.num_levels());
             for (std::size_t level = 0; level < expected.num_levels(); ++level) {
@@ -708,9 +705,9 @@ TEST(CountBins, EqualsMergingEveryDistinctScore) {
 TEST(CountInto, CountsOtherRowsIntoTheSameBins) {
   Grid bins = make_grid({{0, 0}, {0}}, {{1, 1}, {1}});
   bins.edges = {0.5};
-  bins.levels[0][0].threshold = 0.8;
-  bins.levels[0][1].threshold = 0.4;
-  bins.levels[1][0].threshold = 0.6;
+  bins.levels[0][0] = {0.8, bins.levels[0][0].counts};
+  bins.levels[0][1] = {0.4, bins.levels[0][1].counts};
+  bins.levels[1][0] = {0.6, bins.levels[1][0].counts};
   SampleTable table;
   table.score = {0.9, 0.8, 0.5, 0.3, 0.7, 0.5};
   table.uncertainty = {0, 0.1, 0.2, 0.4, 0.5, 0.9};
@@ -719,9 +716,9 @@ TEST(CountInto, CountsOtherRowsIntoTheSameBins) {
   EXPECT_EQ(counted.levels[0][0].counts, (Counts{2, 1}));
   EXPECT_EQ(counted.levels[0][1].counts, (Counts{1, 1}));
   EXPECT_EQ(counted.levels[1][0].counts, (Counts{1, 1}));
-  EXPECT_EQ(counted.positives_low, 4);
-  EXPECT_EQ(counted.negatives_low, 2);
-  EXPECT_EQ(counted.rows_low, 6);
+  EXPECT_EQ(totals_of(counted).positives_low, 4);
+  EXPECT_EQ(totals_of(counted).negatives_low, 2);
+  EXPECT_EQ(totals_of(counted).rows_low, 6);
   EXPECT_EQ(counted.levels[0][0].threshold, 0.8);
 }
 
@@ -745,9 +742,9 @@ TEST(CountInto, GivesBackTheGridThatTheRowsMade) {
       for (const Grid& grid : {distinct, merge_bins(distinct, 9), merge_bins(distinct, 9, Binning::kEquiSpan)}) {
         SCOPED_TRACE(shape + " instance " + std::to_string(instance));
         const Grid counted = count_into(grid, samples, units);
-        ASSERT_EQ(counted.positives_low, grid.positives_low);
-        ASSERT_EQ(counted.negatives_low, grid.negatives_low);
-        ASSERT_EQ(counted.rows_low, grid.rows_low);
+        ASSERT_EQ(totals_of(counted).positives_low, totals_of(grid).positives_low);
+        ASSERT_EQ(totals_of(counted).negatives_low, totals_of(grid).negatives_low);
+        ASSERT_EQ(totals_of(counted).rows_low, totals_of(grid).rows_low);
         ASSERT_EQ(counted.unit, grid.unit);
         for (std::size_t level = 0; level < grid.num_levels(); ++level) {
           ASSERT_EQ(counted.levels[level].size(), grid.levels[level].size());
@@ -782,8 +779,10 @@ TEST(CountInto, EqualsARowByRowSearchForOtherRows) {
         const double weight = other.weight.empty() ? 1 : other.weight[row];
         const std::int64_t count = positive ? units.of_positive(weight) : units.of_negative(weight);
         bool found = false;
-        for (Bin& bin : level) {
-          if (other.score[row] < bin.threshold) continue;
+        const auto& original = bins.levels[static_cast<std::size_t>(&level - expected.levels.data())];
+        for (std::size_t at = 0; at < level.size(); ++at) {
+          Bin& bin = level[at];
+          if (other.score[row] < score_cut(original, at + 1)) continue;
           bin.counts += {count, positive ? count : 0};
           found = true;
           break;

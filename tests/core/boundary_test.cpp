@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "limen/base/error.h"
 #include "limen/base/version.h"
@@ -54,13 +55,16 @@ TEST(ValidateRule, NamesWhatIsWrong) {
 TEST(MakeRule, TakesTheThresholdOfTheLowestFlaggedBin) {
   Grid grid = make_grid({{1, 1}, {1}, {}}, {{1, 2}, {3}, {}});
   grid.edges = {0.25, 0.5};
-  grid.levels[0][0].threshold = 0.9;
-  grid.levels[0][1].threshold = 0.7;
+  grid.levels[0][0] = {0.9, grid.levels[0][0].counts};
+  grid.levels[0][1] = {0.7, grid.levels[0][1].counts};
   const Rule none = make_rule(grid, std::vector<std::int32_t>{0, 0, 0});
   EXPECT_THAT(none.uncertainty_edges, ElementsAre(0.25, 0.5));
   EXPECT_THAT(none.score_thresholds, ElementsAre(std::nullopt, std::nullopt, std::nullopt));
   const Rule some = make_rule(grid, std::vector<std::int32_t>{2, 1, 0});
-  EXPECT_THAT(some.score_thresholds, ElementsAre(0.7, 0.0, std::nullopt));
+  // 0.7 itself is above its neighbour in single precision.
+  EXPECT_THAT(some.score_thresholds, ElementsAre(0.697, 0.0, std::nullopt));
+  const Rule one = make_rule(grid, std::vector<std::int32_t>{1, 0, 0});
+  EXPECT_THAT(one.score_thresholds, ElementsAre(0.8, std::nullopt, std::nullopt));
 }
 
 // ---- decide
@@ -363,12 +367,15 @@ Boundary random_boundary(std::mt19937_64& random, int bound_digits) {
   const double scale = holdout.weighted ? random_unit(random) * 1e18 : 1;
   const auto count = [&] { return scale * static_cast<double>(random() % 1'000'000); };
   holdout.weight = holdout.weighted ? count() : static_cast<double>(holdout.rows);
-  holdout.positives = count();
-  holdout.flagged = count();
-  holdout.true_positives = count();
-  holdout.objective_value = random() % 2 == 0 ? count() : random_unit(random);
-  holdout.objective_bound = random() % 2 == 0 ? count() : random_unit(random);
+  holdout.positives = std::min(count(), holdout.weight);
+  holdout.flagged = std::min(count(), holdout.weight);
+  holdout.true_positives = std::min({count(), holdout.flagged, holdout.positives});
+  const Goal goal = boundary.objective.goal;
+  const bool recall = goal == Goal::kPrecision || goal == Goal::kFalsePositiveRate || goal == Goal::kFlagRate;
+  holdout.objective_value = recall ? holdout.true_positives : random() % 2 == 0 ? count() : random_unit(random);
   holdout.optimal = random() % 2 == 0;
+  const double gap = holdout.optimal ? 0 : count();
+  holdout.objective_bound = holdout.objective_value + (goal == Goal::kCost ? -gap : gap);
   const char* names[] = {"score", "", "with \"quotes\" and \\", "zwei\nZeilen", "\xC3\xA9\xE2\x82\xAC", "\x01"};
   boundary.score_column = names[random() % std::size(names)];
   boundary.uncertainty_column = names[random() % std::size(names)];
@@ -527,6 +534,49 @@ TEST(BoundaryFromJson, RefusesNumbersThatCannotBe) {
     EXPECT_THAT(refusal_with("/binning/bins", value), StartsWith("boundary: ")) << value;
   }
   EXPECT_THAT(refusal_with("/binning/bins", 0), StartsWith("boundary: "));
+}
+
+// The example: 1000 rows, 400 positives, 250 flagged, 225 of them positive, proved optimal.
+TEST(BoundaryFromJson, RefusesAHoldoutThatContradictsItself) {
+  const std::vector<std::tuple<const char*, Json, std::string>> cases = {
+      {"/holdout/true_positives", 251,
+       "\"holdout.true_positives\" is 251, more than \"holdout.flagged\", which is 250"},
+      {"/holdout/positives", 224, "\"holdout.true_positives\" is 225, more than \"holdout.positives\", which is 224"},
+      {"/holdout/positives", 1001, "\"holdout.positives\" is 1001, more than \"holdout.rows\", which is 1000"},
+      {"/holdout/flagged", 1001, "\"holdout.flagged\" is 1001, more than \"holdout.rows\", which is 1000"},
+      {"/holdout/weight", 40, "\"holdout.positives\" is 400, more than \"holdout.weight\", which is 40"},
+      {"/holdout/weight", -1, "\"holdout.weight\" is negative"},
+      {"/holdout/rows", -1, "\"holdout.rows\" is negative"},
+      {"/holdout/flagged", -1, "\"holdout.flagged\" is negative"},
+      {"/holdout/true_positives", -1, "\"holdout.true_positives\" is negative"},
+      {"/holdout/precision", 0.95, "\"holdout.precision\" is 0.95, but by its counts it is 0.9"},
+      {"/holdout/recall", 0.3, "\"holdout.recall\" is 0.3, but by its counts it is 0.5625"},
+      {"/holdout/objective_bound", 224, "\"holdout.objective_value\" is better than \"holdout.objective_bound\""},
+      {"/holdout/objective_bound", 226,
+       "\"holdout.optimal\" is true, but \"holdout.objective_value\" is not the bound"},
+      {"/holdout/true_positives_bound", 226, "\"holdout.true_positives_bound\" is not \"holdout.objective_bound\""},
+      {"/objective/bound_fraction", "2/3", "\"objective.bound_fraction\" is 2/3, but \"objective.bound\" is 0.9"},
+      {"/chosen_by", 3, "\"chosen_by\" is neither null nor an object"},
+      {"/expected", "x", "\"expected\" is neither null nor an object"},
+  };
+  for (const auto& [at, value, problem] : cases) EXPECT_EQ(refusal_with(at, value), "boundary: " + problem) << at;
+  // What was maximized.
+  Json json = Json::parse(to_json(example()));
+  json["holdout"]["objective_value"] = 224;
+  json["holdout"]["objective_bound"] = 224;
+  json["holdout"]["true_positives_bound"] = 224;
+  EXPECT_EQ(refusal_of([&] { (void)boundary_from_json(json.dump()); }),
+            "boundary: \"holdout.objective_value\" is not \"holdout.true_positives\", which is what was maximized");
+}
+
+TEST(BoundaryFromJson, ReadsRoundedRatiosEqualFractionsAndMembersThatMayBeAbsent) {
+  Json json = Json::parse(to_json(example()));
+  json["holdout"]["recall"] = 0.562;
+  json["objective"]["bound_fraction"] = "18/20";
+  json.erase("guarantee");
+  json["chosen_by"] = nullptr;
+  json["expected"] = {{"by", "cross-validation"}};
+  EXPECT_EQ(boundary_from_json(json.dump()), example());
 }
 
 TEST(BoundaryFromJson, RefusesNumbersBeyondTheRangeOfDouble) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -187,6 +188,20 @@ TEST(CalibratedProbability, NamesWhatItRefuses) {
   EXPECT_EQ(refusal_of([&] { (void)calibrated_probability(bad, view(two), view(two)); }),
             "calibrated_probability: the edges do not fit the number of levels");
   EXPECT_THAT(calibrated_probability(one, view(std::vector<double>{}), view(std::vector<double>{})), IsEmpty());
+}
+
+// A NaN was given the probability of the lowest step of the lowest level.
+TEST(CalibratedProbability, RefusesWhatIsNotFinite) {
+  const LevelCalibration one{{}, {{{0}, {0.5}}}};
+  const std::vector<double> fine = {1, 2};
+  const std::vector<double> nan = {1, std::nan("")};
+  const std::vector<double> infinite = {-std::numeric_limits<double>::infinity(), 1};
+  EXPECT_EQ(refusal_of([&] { (void)calibrated_probability(one, view(nan), view(fine)); }),
+            "calibrated_probability: score[1] is NaN, must be finite");
+  EXPECT_EQ(refusal_of([&] { (void)calibrated_probability(one, view(fine), view(nan)); }),
+            "calibrated_probability: uncertainty[1] is NaN, must be finite");
+  EXPECT_EQ(refusal_of([&] { (void)calibrated_probability(one, view(infinite), view(fine)); }),
+            "calibrated_probability: score[0] is infinite, must be finite");
 }
 
 TEST(CalibratedProbability, RefusesALevelWithoutStepsOrOfUnequalLengths) {

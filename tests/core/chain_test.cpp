@@ -9,6 +9,7 @@
 #include <set>
 
 #include "limen/solve/isotonic.h"
+#include "limen/solve/solve.h"
 #include "support/boundaries.h"
 #include "support/random_grid.h"
 
@@ -59,10 +60,10 @@ void on_random_grids(int per_shape, std::uint64_t seed, Check check) {
 // Level 0: 0.9 (2/2), 0.5 (0/2). Level 1: 0.9 (1/2), 0.7 (1/1).
 Grid two_levels() {
   Grid grid = make_grid({{2, 0}, {1, 1}}, {{2, 2}, {2, 1}});
-  grid.levels[0][0].threshold = 0.9;
-  grid.levels[0][1].threshold = 0.5;
-  grid.levels[1][0].threshold = 0.9;
-  grid.levels[1][1].threshold = 0.7;
+  grid.levels[0][0] = {0.9, grid.levels[0][0].counts};
+  grid.levels[0][1] = {0.5, grid.levels[0][1].counts};
+  grid.levels[1][0] = {0.9, grid.levels[1][0].counts};
+  grid.levels[1][1] = {0.7, grid.levels[1][1].counts};
   return grid;
 }
 
@@ -237,7 +238,7 @@ TEST(GreedyChain, StopsExactlyWhereTheGreedyMethodDoes) {
     const auto stops = stops_of(chain, grid.num_levels());
     std::set<std::vector<std::int32_t>> reached;
     for (const Rational& bound : bounds) {
-      const Solution gmt = solve_gmt(grid, max_recall_at_precision(bound));
+      const Solution gmt = solve_gmt({grid, max_recall_at_precision(bound)});
       const std::vector<std::int32_t> taken = gmt.taken;
       ASSERT_THAT(stops, testing::Contains(taken)) << to_string(bound);
       reached.insert(taken);

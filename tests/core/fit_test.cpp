@@ -292,6 +292,99 @@ TEST(FitBoundary, TakesAWholeWeightAsThatManyRows) {
   }
 }
 
+// Counts in units of half a row: the units were reported as rows.
+TEST(FitBoundary, OfAGridOfWeightsReportsWeightsAndRows) {
+  const Grid grid = grid_from_bins({0.5}, {{{0.8, {6, 5}}, {0.2, {8, 1}}}, {{0.7, {4, 1}}}}, 0.5, RowTotals{7, 11, 10});
+  const FitResult result = fit_boundary(grid, max_recall_at_precision({4, 5}));
+  ASSERT_TRUE(result.boundary);
+  const HoldoutSummary& holdout = result.boundary->holdout;
+  EXPECT_EQ(holdout.rows, 10);
+  EXPECT_TRUE(holdout.weighted);
+  EXPECT_EQ(holdout.weight, 9);
+  EXPECT_EQ(holdout.positives, 3.5);
+  EXPECT_EQ(holdout.flagged, 3);
+  EXPECT_EQ(holdout.true_positives, 2.5);
+  EXPECT_EQ(holdout.objective_value, 2.5);
+  EXPECT_EQ(holdout.objective_bound, 2.5);
+  ASSERT_EQ(result.levels.size(), 2U);
+  EXPECT_EQ(result.levels[0].rows, 7);
+  EXPECT_EQ(result.levels[1].rows, 2);
+  EXPECT_EQ(boundary_from_json(to_json(*result.boundary)), *result.boundary);
+}
+
+// A threshold on an observed score is crossed when that score is rounded to single precision. Rows are decided here as
+// they were fitted, with rounded scores, and with rounded scores and thresholds.
+TEST(FitBoundary, DecidesItsRowsAlikeInSinglePrecision) {
+  std::mt19937_64 random(83);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  int compared = 0;
+  for (int instance = 0; instance < 300; ++instance) {
+    SampleTable table;
+    const std::size_t rows = 20 + random() % 200;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double score = uniform(random);
+      switch (instance % 6) {
+        case 0:
+          break;
+        case 1:
+          score = std::floor(score * 20) / 20;  // ties
+          break;
+        case 2:
+          score = -score;
+          break;
+        case 3:
+          score = std::ldexp(score, static_cast<int>(random() % 200) - 100);
+          break;
+        case 4:
+          score = 0.3 + 3e-8 * std::floor(score * 40);  // about one float apart
+          break;
+        default:
+          score = static_cast<double>(static_cast<float>(score));
+      }
+      table.score.push_back(score);
+      table.uncertainty.push_back(std::floor(uniform(random) * 8));
+      table.label.push_back(uniform(random) < 0.3 + 0.4 * std::abs(uniform(random)) ? 1 : 0);
+    }
+    table.label[0] = 1;
+    table.label[1] = 0;
+    for (const Method method : kMethods) {
+      FitOptions options{.method = method};
+      if (instance % 2 == 1) options.bins = BinCount::of(7);
+      const FitResult result = fit_boundary(table.samples(), max_recall_at_precision({1, 2}), options);
+      if (!result.boundary) continue;
+      const Rule& rule = result.boundary->rule;
+      const auto decision =
+          decide(rule, std::span<const double>(table.score), std::span<const double>(table.uncertainty));
+      double flagged = 0;
+      for (const std::uint8_t one : decision) flagged += one;
+      ASSERT_EQ(flagged, result.boundary->holdout.flagged) << to_string(method);
+      for (std::size_t row = 0; row < rows; ++row) {
+        std::size_t level = 0;
+        for (const double edge : rule.uncertainty_edges) level += edge <= table.uncertainty[row] ? 1 : 0;
+        const auto& threshold = rule.score_thresholds[level];
+        if (!threshold) continue;
+        // The nearest scores of the level on either side of the threshold, if single precision tells them apart.
+        double below = -std::numeric_limits<double>::infinity();
+        double above = std::numeric_limits<double>::infinity();
+        for (std::size_t other = 0; other < rows; ++other) {
+          std::size_t other_level = 0;
+          for (const double edge : rule.uncertainty_edges) other_level += edge <= table.uncertainty[other] ? 1 : 0;
+          if (other_level != level) continue;
+          const double score = table.score[other];
+          if (score >= *threshold) above = std::min(above, score);
+          if (score < *threshold) below = std::max(below, score);
+        }
+        if (!(static_cast<float>(below) < static_cast<float>(above))) continue;
+        const auto rounded = static_cast<float>(table.score[row]);
+        ASSERT_EQ(static_cast<double>(rounded) >= *threshold, decision[row] == 1) << to_string(method);
+        ASSERT_EQ(rounded >= static_cast<float>(*threshold), decision[row] == 1) << to_string(method);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 50'000);
+}
+
 TEST(FitBoundary, TakesScoresAndUncertaintiesAcrossTheWholeRangeOfDouble) {
   std::mt19937_64 random(8);
   SampleTable table = make_random_samples("continuous", 60, random);

@@ -237,7 +237,7 @@ TEST(ExactPoints, SolvesEveryBoundAndIsNeverBelowAChain) {
     ASSERT_EQ(points.size(), bounds.size());
     const auto frontier = pareto_frontier(hull_chain(grid), total_counts(grid));
     for (std::size_t bound = 0; bound < bounds.size(); ++bound) {
-      const Solution alone = solve_exact(grid, max_recall_at_precision(bounds[bound]));
+      const Solution alone = solve_exact({grid, max_recall_at_precision(bounds[bound])});
       ASSERT_EQ(points[bound].status, alone.status);
       ASSERT_EQ(points[bound].taken, alone.taken);
       const double recall = static_cast<double>(points[bound].flagged.positives) /

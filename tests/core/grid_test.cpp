@@ -42,9 +42,7 @@ TEST(MakeGrid, LaysOutLevelsBinsEdgesAndTotals) {
   EXPECT_TRUE(grid.levels[1].empty());
   EXPECT_EQ(grid.levels[2][0].counts, (Counts{4, 0}));
   EXPECT_EQ(grid.unit, 1);
-  EXPECT_EQ(grid.positives_low, 4);
-  EXPECT_EQ(grid.negatives_low, 5);
-  EXPECT_EQ(grid.rows_low, 9);
+  EXPECT_FALSE(grid.totals.has_value());
   EXPECT_TRUE(grid.scaled_uncertainty.empty());
 }
 
@@ -148,12 +146,29 @@ TEST(ValidateGrid, NamesWhatIsWrong) {
               grid.scaled_uncertainty = {0, 1};
             }),
             "grid: scaled_uncertainty does not fit the number of levels");
-  for (const double threshold : {0.0, 1.0, -kInfinity, std::nan("")}) {
+  for (const double threshold : {0.0, 1.0}) {
     EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[0][1].threshold = threshold; }),
-              "grid: the threshold of level 0, bin 1 is not finite or does not fall");
+              "grid: the threshold of level 0, bin 1 does not fall");
   }
-  EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[2][0].threshold = kInfinity; }),
-            "grid: the threshold of level 2, bin 0 is not finite or does not fall");
+  for (const double threshold : {kInfinity, -kInfinity, std::nan("")}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[2][0].threshold = threshold; }),
+              "grid: the threshold of level 2, bin 0 is not finite");
+  }
+  // Bin 1 holds the score -1, bin 0 the score 0.
+  for (const double highest : {-1.5, 0.0, kInfinity, std::nan("")}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.levels[0][1].highest = highest; }),
+              "grid: the largest score of level 0, bin 1 is below its smallest, or not below those of the bin above");
+  }
+  for (const double unit : {0.0, -1.0, kInfinity, std::nan("")}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.unit = unit; }), "grid: its unit is not a positive number");
+  }
+  EXPECT_EQ(refusal([](Grid& grid) { grid.unit = 0.5; }), "grid: has weights (unit is not 1), but no totals");
+  // 4 positives and 5 negatives.
+  for (const RowTotals& totals :
+       {RowTotals{5, 5, 9}, RowTotals{4, 6, 9}, RowTotals{-1, 5, 9}, RowTotals{4, -1, 9}, RowTotals{4, 5, -1}}) {
+    EXPECT_EQ(refusal([&](Grid& grid) { grid.totals = totals; }),
+              "grid: its totals are negative, or above the sums of its bins");
+  }
   EXPECT_EQ(refusal([](Grid& grid) { grid.levels[2][0].counts.positives = 5; }),
             "grid: level 2, bin 0 has 5 positives among 4 rows");
 }
@@ -174,14 +189,57 @@ namespace limen {
 namespace {
 
 Grid grid_of(std::vector<std::vector<Bin>> levels) {
-  Grid grid;
-  grid.levels = std::move(levels);
-  for (std::size_t level = 1; level < grid.levels.size(); ++level) grid.edges.push_back(static_cast<double>(level));
-  const Counts total = total_counts(grid);
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
-  return grid;
+  std::vector<double> edges;
+  for (std::size_t level = 1; level < levels.size(); ++level) edges.push_back(static_cast<double>(level));
+  return grid_from_bins(std::move(edges), std::move(levels));
+}
+
+// Level 0 in three parts: 0.9 twice, once as -0 and 0.
+TEST(GridFromBins, SortsBinsAndAddsThoseOfEqualScore) {
+  const Grid grid = grid_of({{{-0.0, {1, 0}}, {0.9, {2, 1}}, {0.5, {3, 0}}, {0.9, {1, 1}}, {0.0, {2, 1}}}, {}});
+  ASSERT_EQ(grid.levels[0].size(), 3U);
+  EXPECT_EQ(grid.levels[0][0].threshold, 0.9);
+  EXPECT_EQ(grid.levels[0][0].counts, (Counts{3, 2}));
+  EXPECT_EQ(grid.levels[0][1].threshold, 0.5);
+  EXPECT_EQ(grid.levels[0][2].counts, (Counts{3, 1}));
+  EXPECT_FALSE(std::signbit(grid.levels[0][2].threshold));
+  EXPECT_TRUE(grid.levels[1].empty());
+}
+
+// Added first, the two bins of equal score would be -2 rows: a grid that looks small.
+TEST(GridFromBins, RefusesBinsOfEqualScoreWhoseSumOverflows) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(refusal_of([] {
+              (void)grid_of({{{0.5, {kLargest, 0}}, {0.5, {kLargest, 0}}}});
+            }),
+            "grid: holds more than 2^53 rows or weight units");
+}
+
+TEST(GridFromBins, OfWeightsNeedsTheirTotals) {
+  const std::vector<std::vector<Bin>> levels = {{{0.5, {4, 1}}}};
+  EXPECT_EQ(refusal_of([&] { (void)grid_from_bins({}, levels, 0.5); }),
+            "grid: has weights (unit is not 1), but no totals");
+  const Grid grid = grid_from_bins({}, levels, 0.5, RowTotals{1, 2, 3});
+  EXPECT_EQ(grid.unit, 0.5);
+  EXPECT_EQ(grid.totals->num_rows, 3);
+}
+
+// Bins 0.2 .. 0.31, 0.4 .. 0.45, 0.52 .. 0.9: the cuts lie in the gaps, 0.5 and 0.4 in one digit.
+TEST(ScoreCut, LiesBetweenTheLargestScoreBelowAndTheSmallestAbove) {
+  const Grid grid = grid_of({{{0.52, {1, 1}, 0.9}, {0.4, {1, 1}, 0.45}, {0.2, {1, 1}, 0.31}}});
+  EXPECT_EQ(score_cut(grid.levels[0], 1), 0.5);
+  EXPECT_EQ(score_cut(grid.levels[0], 2), 0.4);
+  EXPECT_EQ(score_cut(grid.levels[0], 3), 0.2);
+}
+
+// Nothing is known about where the rows of a bin end: the cut has to be where the bin begins.
+TEST(ScoreCut, OfFullBinsIsWhereTheyBegin) {
+  Grid grid = grid_of({{{0.52, {1, 1}}, {0.4, {1, 1}}, {0.2, {1, 1}}}});
+  EXPECT_EQ(score_cut(grid.levels[0], 1), 0.5);
+  assume_full_bins(grid);
+  EXPECT_NO_THROW(validate(grid));
+  EXPECT_EQ(score_cut(grid.levels[0], 1), 0.52);
+  EXPECT_EQ(score_cut(grid.levels[0], 2), 0.4);
 }
 
 TEST(AddCounts, AddsEqualScoresAndKeepsTheOthersInOrder) {
@@ -195,8 +253,25 @@ TEST(AddCounts, AddsEqualScoresAndKeepsTheOthersInOrder) {
   EXPECT_EQ(sum.levels[0][3].threshold, 0.1);
   EXPECT_EQ(sum.levels[1].size(), 1U);
   EXPECT_EQ(total_counts(sum), total_counts(a) + total_counts(b));
-  EXPECT_EQ(sum.rows_low, 12);
+  EXPECT_FALSE(sum.totals.has_value());
   EXPECT_NO_THROW(validate(sum));
+}
+
+TEST(AddCounts, AddsTheTotalsAndTheRangesOfBins) {
+  const Grid a = grid_from_bins({}, {{{0.5, {4, 2}, 0.6}}}, 0.5, RowTotals{1, 2, 3});
+  const Grid b = grid_from_bins({}, {{{0.5, {2, 1}, 0.7}}}, 0.5, RowTotals{1, 1, 2});
+  const Grid sum = add_counts(a, b);
+  EXPECT_EQ(sum.totals, (RowTotals{2, 3, 5}));
+  EXPECT_EQ(sum.unit, 0.5);
+  ASSERT_EQ(sum.levels[0].size(), 1U);
+  EXPECT_EQ(sum.levels[0][0].highest, 0.7);
+}
+
+TEST(AddCounts, RefusesBinsThatOverlap) {
+  const Grid a = grid_of({{{0.5, {4, 2}, 0.8}}});
+  const Grid b = grid_of({{{0.7, {2, 1}, 0.9}}});
+  EXPECT_EQ(refusal_of([&] { (void)add_counts(a, b); }),
+            "grid: the largest score of level 0, bin 1 is below its smallest, or not below those of the bin above");
 }
 
 TEST(AddCounts, RefusesOtherEdges) {

@@ -99,11 +99,11 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
                      describe(objective));
         const auto selected = in_memory ? count_near_optimum(samples, edges, objective)
                                         : count_near_optimum(batches, overview, objective);
-        const Solution expected = solve_exact(distinct, objective);
+        const Solution expected = solve_exact({distinct, objective});
         ASSERT_TRUE(selected);
         ++selected_grids;
         EXPECT_EQ(total_counts(*selected), total_counts(distinct));
-        const Solution found = solve_exact(*selected, objective);
+        const Solution found = solve_exact({*selected, objective});
         ASSERT_EQ(found.flagged, expected.flagged);
         ASSERT_EQ(found.status, expected.status);
         ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
@@ -111,10 +111,10 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
         const auto both = in_memory ? count_near_optimum_and_single(samples, edges, objective)
                                     : count_near_optimum_and_single(batches, overview, objective);
         ASSERT_TRUE(both);
-        const Solution beside = solve_exact(both->boundary, objective);
+        const Solution beside = solve_exact({both->boundary, objective});
         ASSERT_EQ(make_rule(both->boundary, beside.taken), make_rule(distinct, expected.taken));
-        const Solution single = solve_st(both->single, objective);
-        const Solution expected_single = solve_st(all_in_one, objective);
+        const Solution single = solve_st({both->single, objective});
+        const Solution expected_single = solve_st({all_in_one, objective});
         ASSERT_EQ(single.flagged, expected_single.flagged);
         ASSERT_EQ(single.status, expected_single.status);
         ASSERT_EQ(make_rule(both->single, single.taken), make_rule(all_in_one, expected_single.taken));
@@ -195,8 +195,8 @@ TEST(CountNearOptimum, GivesTheSameBoundaryInLittleMemory) {
     const Grid distinct = count_distinct(rows.samples(), overview.edges);
     for (const Objective& objective : {max_recall_at_precision({1, 2}), max_recall_at_flag_rate({1, 10})}) {
       const Grid near = count_near_optimum(batches, overview, objective, 1000).value();
-      const Solution expected = solve_exact(distinct, objective);
-      const Solution found = solve_exact(near, objective);
+      const Solution expected = solve_exact({distinct, objective});
+      const Solution found = solve_exact({near, objective});
       ASSERT_EQ(found.flagged, expected.flagged);
       ASSERT_EQ(make_rule(near, found.taken), make_rule(distinct, expected.taken));
     }
@@ -240,14 +240,14 @@ TEST(FitBoundaryInBatches, GivesTheSameFileForManyRowsInAnyOrder) {
         EXPECT_EQ(edges[level - 1], sorted[sorted.size() * level / 7]);
       }
     }
-    const Solution expected = solve_exact(count_distinct(rows.samples(), edges), objective);
+    const Solution expected = solve_exact({count_distinct(rows.samples(), edges), objective});
     EXPECT_EQ(static_cast<double>(expected.flagged.positives), whole.boundary->holdout.true_positives);
     const FitResult streamed = fit_boundary(batches_of(rows, 10'000), objective, options);
     EXPECT_EQ(to_json(*whole.boundary), to_json(*streamed.boundary));
     const FitBesideSingle beside = fit_beside_single(batches_of(rows, 10'000), objective, options);
     EXPECT_EQ(beside.fit.boundary, whole.boundary);
     const Grid all_in_one = count_distinct(rows.samples(), {});
-    const Solution threshold = solve_st(all_in_one, objective);
+    const Solution threshold = solve_st({all_in_one, objective});
     EXPECT_EQ(beside.single.solution.status, threshold.status);
     if (threshold.status == SolveStatus::kInfeasible) continue;
     ASSERT_TRUE(beside.single.boundary);

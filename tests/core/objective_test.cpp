@@ -80,9 +80,8 @@ TEST(DescribeObjective, SaysItInWords) {
 
 TEST(TotalsOf, CarriesTheSumsAndTheRoundedTotalsOfTheGrid) {
   Grid grid = make_grid({{2, 1}, {1}}, {{3, 2}, {4}});
-  grid.positives_low = 3;
-  grid.negatives_low = 4;
-  grid.rows_low = 7;
+  EXPECT_EQ(totals_of(grid).rows_low, 9);
+  grid.totals = RowTotals{3, 4, 9};
   const Totals totals = totals_of(grid);
   EXPECT_EQ(totals.all, (Counts{9, 4}));
   EXPECT_EQ(totals.positives_low, 3);

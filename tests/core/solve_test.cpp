@@ -58,7 +58,7 @@ void check_certificate(const Grid& grid, const Objective& objective, const Solut
 // Taking everything has weight 1 - 2 = -1 <= 0: 9 of 13, precision 0.692 >= 0.667. Nothing can have more positives.
 TEST(SolveExact, TakesEverythingWhereTheBoundAllows) {
   const Grid grid = make_grid({{3, 1, 1}, {2, 2}}, {{3, 2, 3}, {3, 2}});
-  const Solution solution = solve_exact(grid, max_recall_at_precision({2, 3}));
+  const Solution solution = solve_exact({grid, max_recall_at_precision({2, 3})});
   EXPECT_EQ(solution.status, SolveStatus::kOptimal);
   EXPECT_THAT(solution.taken, ElementsAre(3, 2));
   EXPECT_EQ(solution.flagged, (Counts{13, 9}));
@@ -69,7 +69,7 @@ TEST(SolveExact, TakesEverythingWhereTheBoundAllows) {
 // (5,4)+(5,4) has weight -2: 8 of 10. (8,5)+(5,4) has weight 3: out. So 8 true positives.
 TEST(SolveExact, StopsWhereTheNextBinWouldBreakTheBound) {
   const Grid grid = make_grid({{3, 1, 1}, {2, 2}}, {{3, 2, 3}, {3, 2}});
-  const Solution solution = solve_exact(grid, max_recall_at_precision({3, 4}));
+  const Solution solution = solve_exact({grid, max_recall_at_precision({3, 4})});
   EXPECT_EQ(solution.status, SolveStatus::kOptimal);
   EXPECT_THAT(solution.taken, ElementsAre(2, 2));
   EXPECT_EQ(solution.flagged, (Counts{10, 8}));
@@ -88,10 +88,11 @@ TEST(SolveExact, SaysWhatPrecisionIsAttainableWhenTheBoundIsNot) {
 
 TEST(SolveExact, DecidesABoundThatFloatingPointWouldMiss) {
   // 9 of 10 is exactly 0.9, but 0.9 * 10 > 9 in some roundings and 0.9 is no double. 899,999,999 of a billion is not.
-  EXPECT_EQ(solve_exact(make_grid({{9}}, {{10}}), max_recall_at_precision(parse_rational("0.9"))).flagged.positives, 9);
+  EXPECT_EQ(solve_exact({make_grid({{9}}, {{10}}), max_recall_at_precision(parse_rational("0.9"))}).flagged.positives,
+            9);
   const Grid close = make_grid({{899'999'999}}, {{1'000'000'000}});
-  EXPECT_EQ(solve_exact(close, max_recall_at_precision(parse_rational("0.9"))).status, SolveStatus::kInfeasible);
-  EXPECT_EQ(solve_exact(close, max_recall_at_precision(parse_rational("0.899999999"))).status, SolveStatus::kOptimal);
+  EXPECT_EQ(solve_exact({close, max_recall_at_precision(parse_rational("0.9"))}).status, SolveStatus::kInfeasible);
+  EXPECT_EQ(solve_exact({close, max_recall_at_precision(parse_rational("0.899999999"))}).status, SolveStatus::kOptimal);
 }
 
 TEST(SolveExact, EqualsBruteForceForEveryObjectiveOnManyRandomGrids) {
@@ -106,7 +107,7 @@ TEST(SolveExact, EqualsBruteForceForEveryObjectiveOnManyRandomGrids) {
       for (const Objective& objective : test::random_objectives(random)) {
         SCOPED_TRACE(shape + " instance " + std::to_string(instance) + "\n" + print(grid, objective));
         const auto expected = brute_force(grid, objective);
-        const Solution exact = solve_exact(grid, objective);
+        const Solution exact = solve_exact({grid, objective});
         ++seen[exact.status];
         check_certificate(grid, objective, exact);
         if (!expected) {
@@ -117,7 +118,7 @@ TEST(SolveExact, EqualsBruteForceForEveryObjectiveOnManyRandomGrids) {
         ASSERT_EQ(exact.flagged, expected->flagged);
         ASSERT_EQ(exact.taken, expected->taken);
         // Bound of the relaxation >= exact >= every other method.
-        const double relaxed = relaxation_bound(grid, objective);
+        const double relaxed = Problem(grid, objective).relaxation_bound();
         ASSERT_GE(advantage(objective, relaxed, exact.value), -1e-12);
         if (relaxed != exact.value) ++with_cut_block;
         for (const Method method : kMethods) {
@@ -183,13 +184,13 @@ TEST(SolveExact, AgreesWithTheDynamicProgrammesOnLargerGrids) {
     }();
     for (const char* bound : {"0.6", "0.75", "0.8"}) {
       const Objective objective = max_recall_at_precision(parse_rational(bound));
-      EXPECT_EQ(solve_vw_dpmt(unequal, objective).taken, solve_exact(unequal, objective).taken);
-      EXPECT_EQ(solve_ew_dpmt(equal, objective).flagged, solve_exact(equal, objective).flagged);
-      EXPECT_EQ(solve_vw_dpmt(equal, objective).taken, solve_exact(equal, objective).taken);
+      EXPECT_EQ(solve_vw_dpmt({unequal, objective}).taken, solve_exact({unequal, objective}).taken);
+      EXPECT_EQ(solve_ew_dpmt({equal, objective}).flagged, solve_exact({equal, objective}).flagged);
+      EXPECT_EQ(solve_vw_dpmt({equal, objective}).taken, solve_exact({equal, objective}).taken);
     }
     for (const Objective& objective : {max_precision_at_recall({3, 5}), max_recall_at_false_positive_rate({1, 7}),
                                        max_recall_at_flag_rate({2, 9}), max_f_beta({1, 2}), min_cost({2, 1}, {3, 1})}) {
-      EXPECT_EQ(solve_vw_dpmt(unequal, objective).flagged, solve_exact(unequal, objective).flagged)
+      EXPECT_EQ(solve_vw_dpmt({unequal, objective}).flagged, solve_exact({unequal, objective}).flagged)
           << describe(objective);
     }
   }
@@ -201,8 +202,8 @@ TEST(SolveExact, SaysSoWhenTheStateLimitEndsTheSearch) {
   int limited = 0;
   for (std::int64_t bound = 60; bound < 95; ++bound) {
     const Objective objective = max_recall_at_precision({bound, 100});
-    const Solution exact = solve_exact(grid, objective);
-    const Solution limit = solve_exact(grid, objective, {.max_states = 0});
+    const Solution exact = solve_exact({grid, objective});
+    const Solution limit = solve_exact({grid, objective}, {.max_states = 0});
     check_certificate(grid, objective, limit);
     EXPECT_LE(limit.value, exact.value);
     EXPECT_GE(limit.bound, exact.value);
@@ -244,7 +245,7 @@ TEST(SolveExact, SolvesSubsetSumThroughTheHardnessConstruction) {
       }
     }
     const bool expected = reachable[static_cast<std::size_t>(target)];
-    const Solution solution = solve_exact(make_grid(positives, rows), max_recall_at_precision({1, 2}));
+    const Solution solution = solve_exact({make_grid(positives, rows), max_recall_at_precision({1, 2})});
     ASSERT_EQ(solution.status, SolveStatus::kOptimal);
     EXPECT_EQ(solution.flagged.positives >= wanted, expected) << "instance " << instance;
     (expected ? solvable : unsolvable) += 1;
@@ -260,7 +261,7 @@ TEST(SolveMist, GapIsAtMostTheGroupOfEqualRatesAtWhichItStops) {
     const auto& shapes = test::grid_shapes();
     const Grid grid = test::make_random_grid(shapes[random() % shapes.size()], random).grid;
     const Objective objective = max_recall_at_precision(test::random_bound(random));
-    const Solution mist = solve_mist(grid, objective);
+    const Solution mist = solve_mist({grid, objective});
     if (mist.status == SolveStatus::kInfeasible) continue;
     const Chain chain = hull_chain(grid);
     std::int64_t group = 0;  // positives of the group after the stop
@@ -278,7 +279,7 @@ TEST(SolveMist, GapIsAtMostTheGroupOfEqualRatesAtWhichItStops) {
 TEST(SolveGmt, TakesTheLargestFeasiblePrefixOfEachLevelAlone) {
   // Level 0: 2/2, 0/1, 1/1 -> all of it has 3/4. Level 1: 1/2 alone is below 3/4.
   const Grid grid = make_grid({{2, 0, 1}, {1}}, {{2, 1, 1}, {2}});
-  const Solution solution = solve_gmt(grid, max_recall_at_precision({3, 4}));
+  const Solution solution = solve_gmt({grid, max_recall_at_precision({3, 4})});
   EXPECT_THAT(solution.taken, ElementsAre(3, 0));
   EXPECT_EQ(solution.flagged, (Counts{4, 3}));
 }
@@ -286,8 +287,8 @@ TEST(SolveGmt, TakesTheLargestFeasiblePrefixOfEachLevelAlone) {
 TEST(SolveSt, CutsAllLevelsAtOneScore) {
   Grid grid = make_grid({{2, 0}, {1, 3}}, {{2, 4}, {1, 4}});
   // Thresholds 0, -1 in both levels: one threshold takes both first bins, or everything.
-  EXPECT_THAT(solve_st(grid, max_recall_at_precision({9, 10})).taken, ElementsAre(1, 1));
-  EXPECT_THAT(solve_st(grid, max_recall_at_precision({1, 2})).taken, ElementsAre(2, 2));
+  EXPECT_THAT(solve_st({grid, max_recall_at_precision({9, 10})}).taken, ElementsAre(1, 1));
+  EXPECT_THAT(solve_st({grid, max_recall_at_precision({1, 2})}).taken, ElementsAre(2, 2));
 }
 
 TEST(SolveHr, LowersTheThresholdAsUncertaintyRises) {
@@ -296,7 +297,7 @@ TEST(SolveHr, LowersTheThresholdAsUncertaintyRises) {
   grid.levels[1] = {{0.9, {2, 2}}, {0.5, {2, 1}}, {0.1, {2, 0}}};
   grid.scaled_uncertainty = {0, 0.45};
   // Order of threshold + scaled uncertainty: 1.35 (level 1), 0.95 (level 1), 0.9 (level 0), 0.55, 0.5, 0.1.
-  const Solution solution = solve_hr(grid, max_recall_at_precision({5, 6}));
+  const Solution solution = solve_hr({grid, max_recall_at_precision({5, 6})});
   EXPECT_THAT(solution.taken, ElementsAre(1, 2));
   EXPECT_EQ(solution.flagged, (Counts{6, 5}));
 }
@@ -308,7 +309,7 @@ TEST(SolveEwDpmt, JudgesUnequalBinsByTheirTrueCounts) {
   // have are left out.
   const Grid grid = make_grid({{9, 15}, {14}}, {{10, 18}, {26}});
   const Objective objective = max_recall_at_precision({87, 100});
-  EXPECT_EQ(solve_ew_dpmt(grid, objective).flagged, (Counts{10, 9}));
+  EXPECT_EQ(solve_ew_dpmt({grid, objective}).flagged, (Counts{10, 9}));
 }
 
 TEST(SolveEwDpmt, CountsATieHeavyBinAsSeveral) {
@@ -316,14 +317,14 @@ TEST(SolveEwDpmt, CountsATieHeavyBinAsSeveral) {
   std::vector<std::int64_t> positives(20, 9);
   std::vector<std::int64_t> rows(20, 10);
   const Grid grid = make_grid({positives, {60}}, {rows, {100}});
-  const Solution solution = solve_ew_dpmt(grid, max_recall_at_precision({9, 10}));
+  const Solution solution = solve_ew_dpmt({grid, max_recall_at_precision({9, 10})});
   EXPECT_EQ(solution.flagged, (Counts{200, 180}));
 }
 
 TEST(SolveVwDpmt, RefusesWeights) {
   Grid grid = make_grid({{1}}, {{2}});
   grid.unit = 0.5;
-  EXPECT_THROW(solve_vw_dpmt(grid, max_recall_at_precision({1, 2})), InvalidInput);
+  EXPECT_THROW(solve_vw_dpmt({grid, max_recall_at_precision({1, 2})}), InvalidInput);
 }
 
 TEST(Solve, RefusesBoundsOutsideZeroToOne) {

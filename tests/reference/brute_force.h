@@ -34,15 +34,17 @@ inline bool meets(const Objective& objective, const Grid& grid, const Counts& to
   const Int tp = flagged.positives;
   const Int num = objective.bound.num;
   const Int den = objective.bound.den;
+  const Int all_positives = grid.totals ? grid.totals->positives_low : total.positives;
+  const Int all_negatives = grid.totals ? grid.totals->negatives_low : total.rows - total.positives;
   switch (objective.goal) {
     case Goal::kPrecision:
       return n == 0 ? num == 0 : tp * den >= num * n;
     case Goal::kRecall:
-      return tp > 0 && (Int{total.positives} - tp) * den <= (den - num) * grid.positives_low;
+      return tp > 0 && (Int{total.positives} - tp) * den <= (den - num) * all_positives;
     case Goal::kFalsePositiveRate:
-      return (n - tp) * den <= num * grid.negatives_low;
+      return (n - tp) * den <= num * all_negatives;
     case Goal::kFlagRate:
-      return n * den <= num * grid.rows_low;
+      return n * den <= num * (all_positives + all_negatives);
     case Goal::kCost:
     case Goal::kFBeta:
       return true;

@@ -31,7 +31,7 @@ inline void draw_thresholds(Grid& grid, std::mt19937_64& random) {
     std::set<double, std::greater<>> thresholds;
     while (thresholds.size() < level.size()) thresholds.insert(static_cast<double>(random() % (level.size() + 3)));
     auto next = thresholds.begin();
-    for (Bin& bin : level) bin.threshold = *next++;
+    for (Bin& bin : level) bin = {*next++, bin.counts};
   }
 }
 

@@ -62,9 +62,12 @@ inline RandomGrid make_random_grid(const std::string& shape, std::mt19937_64& ra
   if (result.weighted) {
     // Totals rounded down by a few units, as weights that are no multiples of the unit make them.
     result.grid.unit = 0.25;
-    result.grid.positives_low -= std::min(result.grid.positives_low, below(3));
-    result.grid.negatives_low -= std::min(result.grid.negatives_low, below(3));
-    result.grid.rows_low = result.grid.positives_low + result.grid.negatives_low;
+    const Counts sum = total_counts(result.grid);
+    const std::int64_t negatives = sum.rows - sum.positives;
+    RowTotals totals;
+    totals.positives_low = sum.positives - std::min(sum.positives, below(3));
+    totals.negatives_low = negatives - std::min(negatives, below(3));
+    result.grid.totals = totals;
   }
   return result;
 }

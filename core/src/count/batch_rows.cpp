@@ -6,19 +6,9 @@
 #include <bit>
 
 #include "limen/base/error.h"
+#include "limen/base/random.h"
 
 namespace limen::detail {
-namespace {
-
-/// The finaliser of splitmix64: a bijection in which every bit of the input reaches every bit of the output.
-std::uint64_t mix(std::uint64_t word) {
-  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-  return word ^ (word >> 31);
-}
-
-}  // namespace
-
 void check_and_add(const Samples& samples, BatchFingerprint& fingerprint) {
   validate(samples);
   if (!samples.weight.empty()) throw InvalidInput("fit_boundary", "rows in batches cannot have weights");

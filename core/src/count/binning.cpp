@@ -189,10 +189,6 @@ Grid count_sorted(const Samples& samples, std::vector<double> edges, const Weigh
       using Key = detail::KeyOf<typename decltype(score)::value_type>;
       const auto key_at = [&](std::size_t row) { return detail::ordered_key(score[row]); };
       const auto sides = detail::sort_sides<Key>(score.size(), num_levels, key_at, level_at, label_at);
-      for (std::size_t at = 0; at < num_levels; ++at) {
-        grid.negatives_low += static_cast<std::int64_t>(sides.side(at, 0).size());
-        grid.positives_low += static_cast<std::int64_t>(sides.side(at, 1).size());
-      }
       grid.levels = make(sides);
       return;
     }
@@ -203,13 +199,13 @@ Grid count_sorted(const Samples& samples, std::vector<double> edges, const Weigh
                                   detail::ordered_key(static_cast<double>(score[row]))};
     };
     grid.unit = units.unit;
+    grid.totals = RowTotals{0, 0, static_cast<std::int64_t>(samples.size())};
     for (std::size_t row = 0; row < samples.size(); ++row) {
-      (samples.label[row] != 0 ? grid.positives_low : grid.negatives_low) +=
+      (samples.label[row] != 0 ? grid.totals->positives_low : grid.totals->negatives_low) +=
           static_cast<std::int64_t>(std::floor(samples.weight[row] / units.unit));
     }
     grid.levels = make(detail::sort_sides<detail::KeyWithUnits>(score.size(), num_levels, item_at, level_at, label_at));
   });
-  grid.rows_low = grid.positives_low + grid.negatives_low;
   return grid;
 }
 
@@ -316,9 +312,7 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
   Grid merged;
   merged.edges = distinct.edges;
   merged.unit = distinct.unit;
-  merged.positives_low = distinct.positives_low;
-  merged.negatives_low = distinct.negatives_low;
-  merged.rows_low = distinct.rows_low;
+  merged.totals = distinct.totals;
   merged.scaled_uncertainty = distinct.scaled_uncertainty;
   merged.levels = merge_levels(
       distinct.num_levels(), bins, binning, range,
@@ -330,19 +324,20 @@ Grid merge_bins(const Grid& distinct, std::int64_t bins, Binning binning) {
 }
 
 Grid count_into(const Grid& bins, const Grid& rows) {
-  if (bins.edges != rows.edges) throw InvalidInput("count_into: the edges differ");
+  if (bins.edges != rows.edges) throw InvalidInput("count_into", "the edges differ");
   Grid counted = bins;
   counted.unit = rows.unit;
-  counted.positives_low = rows.positives_low;
-  counted.negatives_low = rows.negatives_low;
-  counted.rows_low = rows.rows_low;
-  for (std::size_t level = 0; level < bins.num_levels(); ++level) {
+  const Counts total = total_counts(rows);
+  counted.totals = rows.totals.value_or(RowTotals{total.positives, total.rows - total.positives, total.rows});
+  tbb::parallel_for(std::size_t{0}, bins.num_levels(), [&](std::size_t level) {
+    const std::vector<double> cuts = score_cuts(bins.levels[level]);
     auto next = rows.levels[level].begin();
-    for (Bin& bin : counted.levels[level]) {
-      bin.counts = {};
-      for (; next != rows.levels[level].end() && next->threshold >= bin.threshold; ++next) bin.counts += next->counts;
+    for (std::size_t bin = 0; bin < cuts.size(); ++bin) {
+      Counts& counts = counted.levels[level][bin].counts;
+      counts = {};
+      for (; next != rows.levels[level].end() && next->threshold >= cuts[bin]; ++next) counts += next->counts;
     }
-  }
+  });
   return counted;
 }
 
@@ -352,6 +347,7 @@ Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& uni
   Grid none;
   none.edges = bins.edges;
   none.unit = units.unit;
+  none.totals = RowTotals{};
   none.levels.resize(bins.num_levels());
   return count_into(bins, none);
 }

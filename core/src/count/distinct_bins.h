@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "count/engine.h"
@@ -51,18 +50,6 @@ std::vector<std::vector<Bin>> distinct_bins(const SortedSides<Item>& sides) {
     for_each_distinct(sides, level, [&](const Bin& bin) { levels[level].push_back(bin); });
   });
   return levels;
-}
-
-/// A grid of rows without weights.
-inline Grid grid_of_bins(std::vector<double> edges, std::vector<std::vector<Bin>> levels) {
-  Grid grid;
-  grid.edges = std::move(edges);
-  grid.levels = std::move(levels);
-  const Counts total = total_counts(grid);
-  grid.positives_low = total.positives;
-  grid.negatives_low = total.rows - total.positives;
-  grid.rows_low = total.rows;
-  return grid;
 }
 
 }  // namespace limen::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "count/engine.h"
 
-#include "count/levels.h"
 #include "limen/base/multiversion.h"
+#include "limen/count/levels.h"
 
 namespace limen::detail {
 namespace {
@@ -62,25 +62,10 @@ template <typename Real>
 
 template <typename Real>
 UninitializedVector<std::uint16_t> levels_on_threads(std::span<const Real> uncertainty, std::span<const double> edges) {
-  constexpr std::size_t kStep = 1024;
-  constexpr std::size_t kMostCounted = 255;
-  std::vector<Real> rounded;
-  for (const double edge : edges) rounded.push_back(round_to<Real>(edge));
+  const LevelFinder<Real> finder(edges);
   UninitializedVector<std::uint16_t> level(uncertainty.size());
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, uncertainty.size(), kBlockRows), [&](const auto& range) {
-    std::array<std::uint8_t, kStep> narrow;
-    for (std::size_t begin = range.begin(); begin < range.end(); begin += kStep) {
-      const std::size_t size = std::min(kStep, range.end() - begin);
-      if (rounded.size() <= kMostCounted) {
-        count_edges(uncertainty.data() + begin, size, rounded.data(), rounded.size(), narrow.data());
-        std::copy_n(narrow.begin(), size, level.begin() + static_cast<std::ptrdiff_t>(begin));
-        continue;
-      }
-      for (std::size_t row = begin; row < begin + size; ++row) {
-        level[row] = static_cast<std::uint16_t>(std::upper_bound(rounded.begin(), rounded.end(), uncertainty[row]) -
-                                                rounded.begin());
-      }
-    }
+    finder.find(uncertainty.data() + range.begin(), range.size(), level.data() + range.begin());
   });
   return level;
 }

@@ -10,6 +10,7 @@
 
 #include "count/engine.h"
 #include "limen/base/error.h"
+#include "limen/count/shortest_decimal.h"
 
 namespace limen::detail {
 
@@ -24,10 +25,10 @@ struct Cut {
   std::optional<Key> at = std::nullopt;
 };
 
-/// The edge between two levels: rows at or above it are in the upper one.
+/// The edge between two levels, of few digits: rows at or above it are in the upper one.
 template <typename Key>
 double edge_of(const Cut<Key>& cut) {
-  return static_cast<double>(value_of_key(*cut.at));
+  return shortest_between(static_cast<double>(value_of_key(*cut.below)), static_cast<double>(value_of_key(*cut.at)));
 }
 
 /// Keys from low to high, all of which are looked at because a rank is among them.

@@ -2,9 +2,11 @@
 #include "limen/judge/calibration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/count/levels.h"
 #include "limen/solve/isotonic.h"
 
 namespace limen {
@@ -52,11 +54,18 @@ std::vector<double> calibrated_probability(const LevelCalibration& calibration, 
                          std::to_string(steps.probability.size()) + " probabilities");
     }
   }
+  const auto check = [](RealSpan column, const char* name, std::size_t row) {
+    if (std::isfinite(column[row])) return;
+    throw InvalidInput("calibrated_probability",
+                       std::string(name) + "[" + std::to_string(row) + "] is " +
+                           (std::isnan(column[row]) ? "NaN" : "infinite") + ", must be finite",
+                       Cause::kMissingValue);
+  };
   std::vector<double> probability(score.size());
   for (std::size_t row = 0; row < score.size(); ++row) {
-    const auto& edges = calibration.uncertainty_edges;
-    const auto level = std::upper_bound(edges.begin(), edges.end(), uncertainty[row]) - edges.begin();
-    const auto& steps = calibration.levels[static_cast<std::size_t>(level)];
+    check(score, "score", row);
+    check(uncertainty, "uncertainty", row);
+    const auto& steps = calibration.levels[level_of(calibration.uncertainty_edges, uncertainty[row])];
     const auto above = std::upper_bound(steps.score.begin(), steps.score.end(), score[row]) - steps.score.begin();
     probability[row] = steps.probability[static_cast<std::size_t>(std::max<std::ptrdiff_t>(above - 1, 0))];
   }

@@ -67,7 +67,7 @@ std::vector<Trial> run(const SamplePair& pair, const CompareOptions& options, Fi
     const Rule rule = make_rule(grid, trial.solution->taken);
     trial.holdout = evaluate(rule, pair.holdout).total;
     trial.test = evaluate(rule, pair.test).total;
-    trial.matched_recall = matched_recall(chain, test.positives_low, bound);
+    trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
     trials.push_back(std::move(trial));
   }
   return trials;

@@ -66,7 +66,8 @@ double matched_recall(const Chain& chain, std::int64_t positives, Rational bound
 
 std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> precision_bounds) {
   std::vector<Solution> solutions;
-  for (const Rational& bound : precision_bounds) solutions.push_back(solve_exact(grid, max_recall_at_precision(bound)));
+  for (const Rational& bound : precision_bounds)
+    solutions.push_back(solve_exact({grid, max_recall_at_precision(bound)}));
   return solutions;
 }
 

@@ -3,10 +3,12 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "limen/base/error.h"
 #include "limen/base/json.h"
+#include "limen/base/text.h"
 #include "limen/base/version.h"
 #include "limen/solve/boundary.h"
 
@@ -18,7 +20,7 @@ using ReadJson = nlohmann::json;      // for reading: growing an ordered object 
 
 constexpr int kVersion = 1;
 
-[[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary: " + what); }
+[[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary", what); }
 
 const ReadJson& member(const ReadJson& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
@@ -131,17 +133,24 @@ Rational parse_fraction(const std::string& text, const std::string& name) {
       value.den > kLimit) {
     refuse("\"" + name + "\" is not a fraction such as 2/3");
   }
-  return value;
+  const std::int64_t divisor = std::gcd(value.num, value.den);
+  return {value.num / divisor, value.den / divisor};
 }
+
+/// Whether two numbers that should be equal are, but for the rounding of a number written in fewer digits.
+bool agrees(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
 
 Rational rational_at(const ReadJson& object, const char* key) {
   const double value = number_at(object, key, "objective.");
   if (value < 0) refuse(std::string("\"objective.") + key + "\" is negative");
   const std::string fraction = std::string(key) + "_fraction";
-  if (object.contains(fraction)) {
-    return parse_fraction(text_at(object, fraction.c_str(), "objective."), "objective." + fraction);
+  if (!object.contains(fraction)) return decimal_rational(value);
+  const Rational exact = parse_fraction(text_at(object, fraction.c_str(), "objective."), "objective." + fraction);
+  if (!agrees(exact.to_double(), value, 1e-9 * std::max(1.0, value))) {
+    refuse("\"objective." + fraction + "\" is " + to_string(exact) + ", but \"objective." + key + "\" is " +
+           number_text(value));
   }
-  return decimal_rational(value);
+  return exact;
 }
 
 Objective parse_objective(const ReadJson& json) {
@@ -161,6 +170,60 @@ Objective parse_objective(const ReadJson& json) {
     }
   }
   refuse("\"objective\" maximizes \"" + maximize + "\" under \"" + constraint + "\", which is not known");
+}
+
+bool maximizes_recall(const Objective& objective) {
+  return objective.goal == Goal::kPrecision || objective.goal == Goal::kFalsePositiveRate ||
+         objective.goal == Goal::kFlagRate;
+}
+
+/// Counts of a hold-out that cannot be, or that other members contradict.
+void check_holdout(const ReadJson& summary, const HoldoutSummary& holdout, const Objective& objective) {
+  const auto check_at_most = [](const char* name, double value, const char* other, double limit) {
+    if (value < 0) refuse(std::string("\"holdout.") + name + "\" is negative");
+    if (value <= limit) return;
+    refuse(std::string("\"holdout.") + name + "\" is " + number_text(value) + ", more than \"holdout." + other +
+           "\", which is " + number_text(limit));
+  };
+  const char* const all = holdout.weighted ? "weight" : "rows";
+  if (holdout.rows < 0) refuse("\"holdout.rows\" is negative");
+  if (holdout.weight < 0) refuse("\"holdout.weight\" is negative");
+  check_at_most("positives", holdout.positives, all, holdout.weight);
+  check_at_most("flagged", holdout.flagged, all, holdout.weight);
+  check_at_most("true_positives", holdout.true_positives, "flagged", holdout.flagged);
+  check_at_most("true_positives", holdout.true_positives, "positives", holdout.positives);
+
+  // Ratios may be written in as few as three digits.
+  const auto check_ratio = [&](const char* name, double ratio) {
+    const double written = number_at(summary, name, "holdout.");
+    if (agrees(written, ratio, 1e-3)) return;
+    refuse(std::string("\"holdout.") + name + "\" is " + number_text(written) + ", but by its counts it is " +
+           number_text(ratio));
+  };
+  check_ratio("precision", holdout.precision());
+  check_ratio("recall", holdout.recall());
+
+  const double sign = objective.goal == Goal::kCost ? -1 : 1;
+  if (sign * holdout.objective_value > sign * holdout.objective_bound) {
+    refuse("\"holdout.objective_value\" is better than \"holdout.objective_bound\"");
+  }
+  if (holdout.optimal && holdout.objective_value != holdout.objective_bound) {
+    refuse("\"holdout.optimal\" is true, but \"holdout.objective_value\" is not the bound");
+  }
+  const ReadJson& bound = member(summary, "true_positives_bound", "holdout.");
+  if (!bound.is_null() && number(bound, "holdout.true_positives_bound") != holdout.objective_bound) {
+    refuse("\"holdout.true_positives_bound\" is not \"holdout.objective_bound\"");
+  }
+  if (maximizes_recall(objective) && holdout.objective_value != holdout.true_positives) {
+    refuse("\"holdout.objective_value\" is not \"holdout.true_positives\", which is what was maximized");
+  }
+}
+
+/// Members that say more about a boundary, or nothing.
+void check_optional_object(const ReadJson& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null() || found->is_object()) return;
+  refuse(std::string("\"") + key + "\" is neither null nor an object");
 }
 
 }  // namespace
@@ -187,9 +250,8 @@ std::string to_json(const Boundary& boundary) {
   summary["true_positives"] = count(holdout.true_positives);
   summary["precision"] = holdout.precision();
   summary["recall"] = holdout.recall();
-  const Goal goal = boundary.objective.goal;
-  const bool maximizes_recall = goal == Goal::kPrecision || goal == Goal::kFalsePositiveRate || goal == Goal::kFlagRate;
-  summary["true_positives_bound"] = maximizes_recall ? count(holdout.objective_bound) : Json(nullptr);
+  summary["true_positives_bound"] =
+      maximizes_recall(boundary.objective) ? count(holdout.objective_bound) : Json(nullptr);
   summary["objective_value"] = count(holdout.objective_value);
   summary["objective_bound"] = count(holdout.objective_bound);
   summary["optimal"] = holdout.optimal;
@@ -246,17 +308,11 @@ Boundary boundary_from_json(std::string_view text) {
   holdout.objective_value = number_at(summary, "objective_value", "holdout.");
   holdout.objective_bound = number_at(summary, "objective_bound", "holdout.");
   holdout.optimal = flag_at(summary, "optimal", "holdout.");
-  (void)number_at(summary, "precision", "holdout.");  // follow from the counts
-  (void)number_at(summary, "recall", "holdout.");
-  if (!member(summary, "true_positives_bound", "holdout.").is_null()) {
-    (void)number_at(summary, "true_positives_bound", "holdout.");
-  }
-  if (holdout.rows < 0) refuse("\"holdout.rows\" is negative");
+  check_holdout(summary, holdout, boundary.objective);
   const ReadJson& columns = object_member(json, "columns");
   boundary.score_column = text_at(columns, "score", "columns.");
   boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
-  const ReadJson& guarantee = member(json, "guarantee", "");
-  if (!guarantee.is_null() && !guarantee.is_object()) refuse("\"guarantee\" is neither null nor an object");
+  for (const char* key : {"chosen_by", "expected", "guarantee"}) check_optional_object(json, key);
   (void)text_at(json, "limen", "");
   return boundary;
 }

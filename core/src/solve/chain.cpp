@@ -2,51 +2,48 @@
 #include "limen/solve/chain.h"
 
 #include <algorithm>
-#include <optional>
-
-#include "limen/solve/isotonic.h"
 
 namespace limen {
 namespace {
 
-/// Bins of one level that join the flagged region together, with the key that orders such pieces.
+/// Bins of one level that join the flagged region together, with the key that orders them among those of all levels.
 template <typename Key>
-struct Piece {
+struct Segment {
   std::int32_t level;
   std::int32_t taken;
   Counts counts;
   Key key;
 };
 
-/// Orders pieces by `before` on their keys, equal keys by level; pieces of one level keep their order.
+/// Orders segments by `before` on their keys, equal keys by level; segments of one level keep their order.
 template <typename Key, typename Before>
-Chain assemble(std::vector<Piece<Key>> pieces, Before before) {
-  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece<Key>& a, const Piece<Key>& b) {
+Chain assemble(std::vector<Segment<Key>> segments, Before before) {
+  std::stable_sort(segments.begin(), segments.end(), [&](const Segment<Key>& a, const Segment<Key>& b) {
     if (before(a.key, b.key)) return true;
     if (before(b.key, a.key)) return false;
     return a.level < b.level;
   });
   Chain chain;
-  chain.reserve(pieces.size());
+  chain.reserve(segments.size());
   Counts flagged;
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    flagged += pieces[piece].counts;
-    const bool last = piece + 1 == pieces.size() || before(pieces[piece].key, pieces[piece + 1].key);
-    chain.push_back({pieces[piece].level, pieces[piece].taken, last, flagged});
+  for (std::size_t segment = 0; segment < segments.size(); ++segment) {
+    flagged += segments[segment].counts;
+    const bool last = segment + 1 == segments.size() || before(segments[segment].key, segments[segment + 1].key);
+    chain.push_back({segments[segment].level, segments[segment].taken, last, flagged});
   }
   return chain;
 }
 
 template <typename ThresholdKey>
 Chain chain_by_threshold(const Grid& grid, ThresholdKey key_of) {
-  std::vector<Piece<double>> pieces;
+  std::vector<Segment<double>> segments;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     std::int32_t taken = 0;
     for (const Bin& bin : grid.levels[level]) {
-      pieces.push_back({static_cast<std::int32_t>(level), ++taken, bin.counts, key_of(level, bin.threshold)});
+      segments.push_back({static_cast<std::int32_t>(level), ++taken, bin.counts, key_of(level, bin.threshold)});
     }
   }
-  return assemble(std::move(pieces), [](double a, double b) { return a > b; });
+  return assemble(std::move(segments), [](double a, double b) { return a > b; });
 }
 
 }  // namespace
@@ -64,23 +61,29 @@ Chain recalibrated_chain(const Grid& grid) {
 }
 
 Chain hull_chain(const Grid& grid) {
-  std::vector<Piece<Counts>> pieces;
-  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
-    for (const Block& block : concave_blocks(grid.levels[level])) {
-      pieces.push_back(
+  std::vector<std::vector<Block>> levels;
+  for (const auto& bins : grid.levels) levels.push_back(concave_blocks(bins));
+  return hull_chain(levels);
+}
+
+Chain hull_chain(std::span<const std::vector<Block>> levels) {
+  std::vector<Segment<Counts>> segments;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    for (const Block& block : levels[level]) {
+      segments.push_back(
           {static_cast<std::int32_t>(level), static_cast<std::int32_t>(block.end), block.counts, block.counts});
     }
   }
-  return assemble(std::move(pieces), higher_rate);
+  return assemble(std::move(segments), higher_rate);
 }
 
 Chain greedy_chain(const Grid& grid) {
-  std::vector<Piece<Counts>> pieces;
+  std::vector<Segment<Counts>> segments;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     // With bound s the level takes its longest prefix of precision >= s that ends in a bin with positives. Such a
     // prefix is taken for some s iff every longer one has lower precision: the strict maxima seen from the far end.
     const auto& bins = grid.levels[level];
-    std::vector<Piece<Counts>> stops;
+    std::vector<Segment<Counts>> stops;
     Counts prefix = total_counts(bins);
     for (std::size_t bin = bins.size(); bin-- > 0;) {
       if (bins[bin].counts.positives > 0 && (stops.empty() || higher_rate(prefix, stops.back().key))) {
@@ -93,10 +96,10 @@ Chain greedy_chain(const Grid& grid) {
     for (auto& stop : stops) {
       stop.counts = stop.key - before;
       before = stop.key;
-      pieces.push_back(stop);
+      segments.push_back(stop);
     }
   }
-  return assemble(std::move(pieces), higher_rate);
+  return assemble(std::move(segments), higher_rate);
 }
 
 Chain chain_of(Method method, const Grid& grid) {
@@ -140,6 +143,8 @@ std::optional<std::size_t> best_prefix(const Chain& chain, const Objective& obje
   }
   return best;
 }
+
+Counts counts_after(const Chain& chain, std::size_t steps) { return steps == 0 ? Counts{} : chain[steps - 1].flagged; }
 
 std::vector<std::int32_t> taken_after(const Chain& chain, std::size_t steps, std::size_t num_levels) {
   std::vector<std::int32_t> taken(num_levels, 0);

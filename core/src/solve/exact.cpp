@@ -4,12 +4,12 @@
 // highest scores), the most profit within one linear constraint on (rows, positives) of all items together.
 //
 // 1. Concave hulls. Per level the prefixes that some linear trade-off between rows and positives prefers are the ends
-// of
-//    the isotonic blocks. All blocks in order of falling rate form the hull chain; the linear relaxation walks it and
-//    cuts at most one block in two. Its value is the bound U.
-// 2. Loss. Let t be the rate of the cut block. Under the relaxation's multiplier mu every item x of a level is worth
+//    of the isotonic blocks. All blocks in order of falling rate form the hull chain; the linear relaxation walks it
+//    and cuts at most one block in two. Its value is the bound U.
+// 2. Loss. Let t be the rate of the cut block. Under the Lagrange multiplier mu of the relaxation every item x of a
+//    level is worth
 //        profit(x) - mu * weight(x) = kappa * (rows_cut * positives(x) - positives_cut * rows(x)),
-//    and loss(x) >= 0 is how much less that is than the best of its level. For any boundary
+//    and loss(x) >= 0 is how much less that is than the best of its level (Prices). For any boundary
 //        U - profit = sum of losses + mu * (capacity - weight),
 //    so a boundary within d of the bound has only items of loss <= d, and their losses add up to at most d.
 // 3. Reduction. With small d few items survive, all near the hull vertex at rate t.
@@ -21,7 +21,6 @@
 // Losses are doubles: they only decide what is looked at, with a margin far above their rounding error. Feasibility,
 // dominance and the choice among boundaries are decided in integers.
 
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
@@ -29,50 +28,33 @@
 #include <numeric>
 #include <optional>
 
-#include "limen/solve/chain.h"
 #include "limen/solve/isotonic.h"
 #include "limen/solve/solve.h"
-#include "solve/relaxation.h"
+#include "solve/certify.h"
 
 namespace limen {
 namespace {
 
-using detail::Knapsack;
-using detail::Relaxation;
 using detail::Wide;
 
 /// Losses are sums of a few hundred roundings of relative size 2^-53: a margin of 1e-9 is wide.
 constexpr double kMargin = 1 + 1e-9;
 
+/// One level: its bins, the blocks of its concave hull, and the hull's vertices.
 struct LevelHull {
   std::span<const Bin> bins;
-  std::vector<Block> blocks;
+  std::span<const Block> blocks;
   std::vector<Counts> vertices;  ///< counts before block 0, 1, ..., and after the last one
 };
 
-LevelHull make_level_hull(std::span<const Bin> bins) {
-  LevelHull hull{bins, concave_blocks(bins), {Counts{}}};
-  for (const Block& block : hull.blocks) hull.vertices.push_back(hull.vertices.back() + block.counts);
-  return hull;
-}
-
-/// What the relaxation says about single items.
-struct Prices {
-  Counts cut;    ///< the cut block: its rate is the break-even rate
-  double kappa;  ///< profit per unit of rows_cut * positives - positives_cut * rows
-  double mu;     ///< profit per unit of weight
-  double gap;    ///< bound minus the profit of the feasible vertex
-};
-
-Prices make_prices(const Chain& hull, const Knapsack& knapsack, const Relaxation& relaxation) {
-  const Counts& cut = relaxation.cut;
-  const double cut_weight = static_cast<double>(knapsack.weight(cut));
-  const double kappa = static_cast<double>(knapsack.profit.positives * knapsack.weight.rows -
-                                           knapsack.weight.positives * knapsack.profit.rows) /
-                       cut_weight;
-  const double mu = static_cast<double>(knapsack.profit(cut)) / cut_weight;
-  const Wide slack = knapsack.capacity - knapsack.weight(detail::counts_after(hull, relaxation.vertex));
-  return {cut, kappa, mu, mu * static_cast<double>(slack)};
+std::vector<LevelHull> level_hulls(const Problem& problem) {
+  std::vector<LevelHull> hulls;
+  for (std::size_t level = 0; level < problem.num_levels(); ++level) {
+    LevelHull& hull = hulls.emplace_back(LevelHull{problem.grid().levels[level], problem.hulls()[level], {Counts{}}});
+    hull.vertices.reserve(hull.blocks.size() + 1);
+    for (const Block& block : hull.blocks) hull.vertices.push_back(hull.vertices.back() + block.counts);
+  }
+  return hulls;
 }
 
 struct Item {
@@ -86,11 +68,9 @@ struct Item {
 /// Items of one level of loss <= limit. Inside a block no prefix is above the hull, so its loss is at least that of the
 /// nearer end of the block: the search stops at the first vertex on either side that is too far.
 std::vector<Item> items_within(const LevelHull& hull, const Knapsack& knapsack, const Prices& prices, double limit) {
-  const auto height = [&](const Counts& counts) {
-    return Wide{prices.cut.rows} * counts.positives - Wide{prices.cut.positives} * counts.rows;
-  };
+  const Linear& height = prices.direction;
   const auto first_below = std::partition_point(hull.blocks.begin(), hull.blocks.end(),
-                                                [&](const Block& b) { return higher_rate(b.counts, prices.cut); });
+                                                [&](const Block& block) { return height(block.counts) > 0; });
   const auto best = static_cast<std::size_t>(first_below - hull.blocks.begin());
   const Wide top = height(hull.vertices[best]);
   const auto loss = [&](const Counts& counts) { return prices.kappa * static_cast<double>(top - height(counts)); };
@@ -260,10 +240,10 @@ struct KnapsackSolution {
 
 KnapsackSolution solve_knapsack(const std::vector<LevelHull>& hulls, const Chain& chain, const Knapsack& knapsack,
                                 const ExactOptions& options) {
-  const Relaxation relaxation = detail::relax(chain, knapsack);
+  const Relaxation relaxation = relax(chain, knapsack);
   std::vector<std::int32_t> greedy = taken_after(chain, relaxation.vertex, hulls.size());
   if (relaxation.integral) return {std::move(greedy), true};
-  const Prices prices = make_prices(chain, knapsack, relaxation);
+  const Prices prices = prices_of(chain, knapsack, relaxation);
   // Start far below the greedy boundary's gap: the optimum is usually that close to the bound, and a search that finds
   // nothing costs little.
   for (double limit = prices.gap / 4096;; limit = std::min(2 * limit, prices.gap)) {
@@ -275,15 +255,19 @@ KnapsackSolution solve_knapsack(const std::vector<LevelHull>& hulls, const Chain
 
 /// Most precision with enough recall, by Dinkelbach's method: for the precision of the best boundary so far, find the
 /// one that exceeds it most; when none does, the tie-breaking choice among the equals is the answer.
-KnapsackSolution solve_recall(const Grid& grid, const std::vector<LevelHull>& hulls, const Chain& chain,
-                              const Objective& objective, const Totals& totals, const ExactOptions& options) {
+KnapsackSolution solve_recall(const Problem& problem, const std::vector<LevelHull>& hulls,
+                              const ExactOptions& options) {
+  const Chain& chain = problem.hull_chain();
+  const auto knapsack_above = [&](const Counts& reference) {
+    return make_recall_knapsack(problem.objective(), problem.totals(), reference);
+  };
   // Start from the first stop of the chain with enough positives.
   std::size_t steps = 0;
-  while (steps < chain.size() && !is_feasible(objective, totals, detail::counts_after(chain, steps))) ++steps;
+  while (steps < chain.size() && !problem.is_feasible(counts_after(chain, steps))) ++steps;
   std::vector<std::int32_t> taken = taken_after(chain, steps, hulls.size());
-  Counts reference = detail::counts_after(chain, steps);
-  if (!is_feasible(objective, totals, reference)) return {std::move(taken), true};
-  const Knapsack needed = detail::make_recall_knapsack(objective, totals, reference);
+  Counts reference = counts_after(chain, steps);
+  if (!problem.is_feasible(reference)) return {std::move(taken), true};
+  const Knapsack needed = knapsack_above(reference);
   if (needed.weight(Counts{}) <= needed.capacity) {
     // No positives are asked for: the most precise single prefix, the shortest first, then the lowest level. It is the
     // first block of some level, and the chain begins with the blocks of that rate.
@@ -292,7 +276,7 @@ KnapsackSolution solve_recall(const Grid& grid, const std::vector<LevelHull>& hu
     Counts best_counts = chain[0].flagged;
     for (std::size_t step = 0; step == 0 || !chain[step - 1].group_end; ++step) {
       const auto level = static_cast<std::size_t>(chain[step].level);
-      const Counts counts = chain[step].flagged - detail::counts_after(chain, step);
+      const Counts counts = chain[step].flagged - counts_after(chain, step);
       if (!seen[level] && counts.rows < best_counts.rows) {
         best = step;
         best_counts = counts;
@@ -304,10 +288,9 @@ KnapsackSolution solve_recall(const Grid& grid, const std::vector<LevelHull>& hu
     return {std::move(taken), true};
   }
   for (;;) {
-    KnapsackSolution solution =
-        solve_knapsack(hulls, chain, detail::make_recall_knapsack(objective, totals, reference), options);
-    const Counts flagged = flagged_counts(grid, solution.taken);
-    if (!solution.proved && !is_better(objective, totals, flagged, reference)) return {std::move(taken), false};
+    KnapsackSolution solution = solve_knapsack(hulls, chain, knapsack_above(reference), options);
+    const Counts flagged = flagged_counts(problem.grid(), solution.taken);
+    if (!solution.proved && !problem.is_better(flagged, reference)) return {std::move(taken), false};
     const bool more_precise = higher_rate(flagged, reference);
     taken = std::move(solution.taken);
     reference = flagged;
@@ -317,38 +300,22 @@ KnapsackSolution solve_recall(const Grid& grid, const std::vector<LevelHull>& hu
 
 }  // namespace
 
-Solution solve_exact(const Grid& grid, const Objective& objective, const ExactOptions& options) {
-  validate(grid);
-  validate(objective);
-  const Totals totals = totals_of(grid);
-  std::vector<LevelHull> hulls(grid.num_levels());
-  tbb::parallel_for(std::size_t{0}, hulls.size(),
-                    [&](std::size_t level) { hulls[level] = make_level_hull(grid.levels[level]); });
-  const Chain chain = hull_chain(grid);
-
+Solution solve_exact(const Problem& problem, const ExactOptions& options) {
   KnapsackSolution found;
-  switch (objective.goal) {
-    case Goal::kPrecision:
-    case Goal::kFalsePositiveRate:
-    case Goal::kFlagRate:
-    case Goal::kCost:
-      found = solve_knapsack(hulls, chain, detail::make_knapsack(objective, totals), options);
-      break;
-    case Goal::kRecall:
-      found = solve_recall(grid, hulls, chain, objective, totals, options);
-      break;
-    case Goal::kFBeta: {
-      // F-beta is constant along lines through one point of the (rows, positives) plane: a vertex of the hull is best,
-      // and no vertex that splits a group of equal rates is better than both ends of the group.
-      const auto steps = best_prefix(chain, objective, totals);
-      found = {taken_after(chain, *steps, grid.num_levels()), true};
-      break;
-    }
+  if (problem.objective().goal == Goal::kFBeta) {
+    // F-beta is constant along lines through one point of the (rows, positives) plane: a vertex of the hull is best,
+    // and no vertex that splits a group of equal rates is better than both ends of the group.
+    const auto steps = best_prefix(problem.hull_chain(), problem.objective(), problem.totals());
+    found = {taken_after(problem.hull_chain(), *steps, problem.num_levels()), true};
+  } else if (const auto& knapsack = problem.knapsack()) {
+    found = solve_knapsack(level_hulls(problem), problem.hull_chain(), *knapsack, options);
+  } else {
+    found = solve_recall(problem, level_hulls(problem), options);
   }
-  const Counts flagged = flagged_counts(grid, found.taken);
-  if (!is_feasible(objective, totals, flagged)) return detail::infeasible_solution(grid, objective);
-  const double bound = found.proved ? objective_value(objective, totals, flagged) : relaxation_bound(grid, objective);
-  return detail::certify(grid, objective, std::move(found.taken), bound);
+  const Counts flagged = flagged_counts(problem.grid(), found.taken);
+  if (!problem.is_feasible(flagged)) return detail::infeasible_solution(problem);
+  const double bound = found.proved ? problem.value(flagged) : problem.relaxation_bound();
+  return detail::certify(problem, std::move(found.taken), bound);
 }
 
 }  // namespace limen

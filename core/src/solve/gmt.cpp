@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: MIT
+//
+// GMT, greedy multiple thresholds. With p(i, j) positives and n(i, j) samples in the bin of level i and column j,
+// columns counting the score upwards, as printed:
+//   pi(i, 0) = nu(i, 0) = 0,   pi(i, j) = pi(i, j-1) + p(i, L-j+1),   nu(i, j) = nu(i, j-1) + n(i, L-j+1)
+//   for i = 1 .. K:
+//     j* = argmax of pi(i, j) over 0 <= j <= L with pi(i, j) / nu(i, j) >= sigma
+//     b(i) = j*                  -- erratum: b(i) = L - j*, the j* highest bins being positive
+//
+// Here bins run from the highest score down, j is `taken`, and (nu, pi)(i, j) are the Counts of a prefix. sigma may be
+// any objective, which each level then meets on its own rows.
+
 #include <algorithm>
 
 #include "limen/solve/solve.h"
-#include "solve/relaxation.h"
+#include "solve/certify.h"
 
 namespace limen {
 namespace {
@@ -18,6 +29,7 @@ Totals level_totals(const Counts& level, const Totals& totals) {
           reduced(level.rows, totals.all.rows, totals.rows_low)};
 }
 
+/// j*, the smallest of equally good ones.
 std::int32_t best_of_level(std::span<const Bin> bins, const Objective& objective, const Totals& totals) {
   if (totals.all.positives == 0) return 0;
   std::int32_t best = 0;
@@ -37,14 +49,12 @@ std::int32_t best_of_level(std::span<const Bin> bins, const Objective& objective
 
 }  // namespace
 
-Solution solve_gmt(const Grid& grid, const Objective& objective) {
-  const double bound = relaxation_bound(grid, objective);
-  const Totals totals = totals_of(grid);
+Solution solve_gmt(const Problem& problem) {
   std::vector<std::int32_t> taken;
-  for (const auto& bins : grid.levels) {
-    taken.push_back(best_of_level(bins, objective, level_totals(total_counts(bins), totals)));
+  for (const auto& bins : problem.grid().levels) {
+    taken.push_back(best_of_level(bins, problem.objective(), level_totals(total_counts(bins), problem.totals())));
   }
-  return detail::certify(grid, objective, std::move(taken), bound);
+  return detail::certify(problem, std::move(taken), problem.relaxation_bound());
 }
 
 }  // namespace limen

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "limen/solve/chain.h"
+//
+// HR, heuristic recalibration (Poceviciute et al. 2022, as the paper reads it): with u' = uncertainty scaled to [0, 1]
+// on the hold-out, positive iff score + u' >= t. On a grid the rows of a level share one u', so that the boundaries are
+// the prefixes of all bins in order of falling score + u'(level).
+
 #include "limen/solve/solve.h"
-#include "solve/relaxation.h"
+#include "solve/certify.h"
 
 namespace limen {
 
-Solution solve_hr(const Grid& grid, const Objective& objective) {
-  const double bound = relaxation_bound(grid, objective);
-  const Chain chain = recalibrated_chain(grid);
-  const auto steps = best_prefix(chain, objective, totals_of(grid));
-  if (!steps) return detail::infeasible_on_chain(grid, objective, chain);
-  return detail::certify(grid, objective, taken_after(chain, *steps, grid.num_levels()), bound);
+Solution solve_hr(const Problem& problem) {
+  return detail::solve_on_chain(problem, recalibrated_chain(problem.grid()));
 }
 
 }  // namespace limen

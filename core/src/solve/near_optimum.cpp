@@ -12,8 +12,9 @@
 #include "count/distinct_bins.h"
 #include "count/engine.h"
 #include "limen/base/error.h"
-#include "limen/solve/isotonic.h"
-#include "solve/relaxation.h"
+#include "limen/solve/problem.h"
+#include "limen/solve/relaxation.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 namespace {
@@ -21,10 +22,7 @@ namespace {
 using detail::CollectedRows;
 using detail::KeyMap;
 using detail::KeyOf;
-using detail::Knapsack;
 using detail::kNoCell;
-using detail::Linear;
-using detail::Relaxation;
 using detail::value_of_key;
 using detail::Wide;
 
@@ -232,40 +230,31 @@ Grid bucket_grid(const Levels<Key>& levels, const std::vector<double>& edges, bo
       bins[at].push_back({--threshold, counts});
     }
   }
-  return detail::grid_of_bins(edges, std::move(bins));
+  Grid grid;
+  grid.edges = edges;
+  grid.levels = std::move(bins);
+  return grid;
 }
 
 /// Closes the buckets in which no optimal boundary can end.
 template <typename Key>
 void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const Objective& objective) {
   const Grid coarse = bucket_grid(levels, edges, false);
-  const Totals totals = totals_of(coarse);
+  const Problem problem(coarse, objective);
   // Where no boundary between buckets meets a precision bound, its flagged counts are 0: as good as any feasible one at
   // worst.
-  const Solution incumbent = solve_exact(coarse, objective, {.max_states = 20'000});
-  const Knapsack knapsack = detail::make_knapsack(objective, totals);
+  const Solution incumbent = solve_exact(problem, {.max_states = 20'000});
+  const Knapsack& knapsack = *problem.knapsack();
 
-  // The relaxation of the optimistic grid prices every prefix: direction(prefix), scaled by kappa, is its worth, and
-  // bound - profit of any boundary is at least the sum of what its prefixes are worth less than the best of their
-  // level.
-  const Grid optimistic = bucket_grid(levels, edges, true);
-  const Chain chain = hull_chain(optimistic);
-  const Relaxation relaxation = detail::relax(chain, knapsack);
-  const Counts vertex = detail::counts_after(chain, relaxation.vertex);
-  Linear direction = knapsack.profit;
-  double kappa = 1;
-  double gap = static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
-  if (!relaxation.integral) {
-    const double cut_weight = static_cast<double>(knapsack.weight(relaxation.cut));
-    direction = {-Wide{relaxation.cut.positives}, Wide{relaxation.cut.rows}};
-    kappa = static_cast<double>(knapsack.profit.positives * knapsack.weight.rows -
-                                knapsack.weight.positives * knapsack.profit.rows) /
-            cut_weight;
-    const double mu = static_cast<double>(knapsack.profit(relaxation.cut)) / cut_weight;
-    gap += mu * static_cast<double>(knapsack.capacity - knapsack.weight(vertex));
-  }
+  // The relaxation of the optimistic grid prices every prefix, and bound - profit of any boundary is at least the sum
+  // of the losses of its prefixes.
+  const Chain chain = hull_chain(bucket_grid(levels, edges, true));
+  const Relaxation relaxation = relax(chain, knapsack);
+  const Prices prices = prices_of(chain, knapsack, relaxation);
+  const Counts vertex = counts_after(chain, relaxation.vertex);
+  const double gap = prices.gap + static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
   // Rounding errors are of relative size 1e-15, but of the parts, which can be larger than their difference.
-  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(totals.all.positives) * 1e-3 + 1);
+  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(problem.totals().all.positives) * 1e-3 + 1);
 
   for (LevelBuckets<Key>& level : levels) {
     Wide best = 0;
@@ -274,14 +263,14 @@ void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const 
     for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
       const Counts& counts = level.buckets[bucket].counts;
       prefix += counts;
-      corner[bucket] = direction(prefix);
+      corner[bucket] = prices.direction(prefix);
       if (level.is_divisible(bucket)) {
-        corner[bucket] = std::max(corner[bucket], direction(prefix - Counts{counts.rows - counts.positives, 0}));
+        corner[bucket] = std::max(corner[bucket], prices.direction(prefix - Counts{counts.rows - counts.positives, 0}));
       }
       best = std::max(best, corner[bucket]);
     }
     const auto survives = [&](std::size_t bucket) {
-      return kappa * static_cast<double>(best - corner[bucket]) <= limit;
+      return prices.kappa * static_cast<double>(best - corner[bucket]) <= limit;
     };
     while (level.open_begin < level.open_end && !survives(level.open_begin)) ++level.open_begin;
     while (level.open_begin < level.open_end && !survives(level.open_end - 1)) --level.open_end;
@@ -361,7 +350,10 @@ Grid sorted_grid(const CollectedRows<Real>& rows, const Levels<KeyOf<Real>>& lev
           static_cast<double>(value_of_key(*below[at]));
     }
   }
-  return detail::grid_of_bins(edges, std::move(bins));
+  Grid grid;
+  grid.edges = edges;
+  grid.levels = std::move(bins);
+  return grid;
 }
 
 /// sample: keys of some rows. Without `with_single` that grid is empty.

@@ -120,7 +120,10 @@ void validate(const Objective& objective) {
 }
 
 Totals totals_of(const Grid& grid) {
-  return {total_counts(grid), grid.positives_low, grid.negatives_low, grid.rows_low};
+  const Counts all = total_counts(grid);
+  if (!grid.totals) return {all, all.positives, all.rows - all.positives, all.rows};
+  const RowTotals& low = *grid.totals;
+  return {all, low.positives_low, low.negatives_low, low.positives_low + low.negatives_low};
 }
 
 bool is_feasible(const Objective& objective, const Totals& totals, const Counts& flagged) {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "limen/solve/chain.h"
+//
+// ST, single threshold (the paper's baseline; K = 1): positive iff score >= t, whatever the uncertainty. Its boundaries
+// are the prefixes of all bins in order of falling score.
+
 #include "limen/solve/solve.h"
-#include "solve/relaxation.h"
+#include "solve/certify.h"
 
 namespace limen {
 
-Solution solve_st(const Grid& grid, const Objective& objective) {
-  const double bound = relaxation_bound(grid, objective);
-  const Chain chain = score_chain(grid);
-  const auto steps = best_prefix(chain, objective, totals_of(grid));
-  if (!steps) return detail::infeasible_on_chain(grid, objective, chain);
-  Solution solution = detail::certify(grid, objective, taken_after(chain, *steps, grid.num_levels()), bound);
+Solution solve_st(const Problem& problem) {
+  Solution solution = detail::solve_on_chain(problem, score_chain(problem.grid()));
   // With one level every boundary is a single threshold, and the best of them is the optimum.
-  if (grid.num_levels() == 1) {
+  if (problem.num_levels() == 1 && solution.status != SolveStatus::kInfeasible) {
     solution.bound = solution.value;
     solution.gap = 0;
     solution.status = SolveStatus::kOptimal;

@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: MIT
+//
+// VW-DPMT, the paper's dynamic programme for bins of any size. With p(i, j) positives and n(i, j) samples in the bin of
+// level i = 1 .. K and column j = 1 .. L, columns counting the score upwards, as printed:
+//   pi(i, j), nu(i, j) = sums of p(i, j') and of n(i, j') over j' = L-j+1 .. L     the j highest bins (prefix sums)
+//   R(1, nu(1, j)) = pi(1, j),  every other R(1, m) = -infinity
+//   R(i, m) = max over 0 <= j <= L of [ pi(i, j) + R(i-1, m - nu(i, j)) ]     most positives of a boundary over levels
+//                                                                             1 .. i with exactly m samples flagged
+//   m* = argmax of R(K, m) over 0 <= m <= KL with R(K, m) / m >= sigma        -- erratum: m runs over 0 .. N, the
+//                                                                             samples, not over numbers of bins
+//   b* = the boundary behind R(K, m*)
+//
+// Here the table is turned around and kept sparse: fewest(i, q) = fewest samples that hold exactly q positives over
+// levels 1 .. i, the same recurrence with min for max. Positives have far fewer values than samples. Only states that
+// no other dominates (as many positives in fewer samples) and that can still meet the objective are carried on.
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -6,15 +21,14 @@
 
 #include "limen/base/error.h"
 #include "limen/solve/solve.h"
-#include "solve/relaxation.h"
+#include "solve/certify.h"
 
 namespace limen {
 namespace {
 
-using detail::Knapsack;
 using detail::Wide;
 
-/// A partial boundary over the levels so far that no other one beats: none has as many positives in fewer rows.
+/// A partial boundary over the levels so far that no other one dominates: none has as many positives in fewer rows.
 struct State {
   Counts counts;
   std::int32_t taken = 0;    ///< bins of the latest level
@@ -39,15 +53,10 @@ std::vector<Item> useful_prefixes(std::span<const Bin> bins) {
 }
 
 /// The constraint that a partial boundary must still be able to meet; all zero for goals without one.
-Knapsack pruning_constraint(const Objective& objective, const Totals& totals) {
-  switch (objective.goal) {
-    case Goal::kRecall:
-      return detail::make_recall_knapsack(objective, totals, {1, 1});
-    case Goal::kFBeta:
-      return {};
-    default:
-      return detail::make_knapsack(objective, totals);
-  }
+Knapsack pruning_constraint(const Problem& problem) {
+  if (problem.knapsack()) return *problem.knapsack();
+  if (problem.objective().goal == Goal::kFBeta) return {};
+  return make_recall_knapsack(problem.objective(), problem.totals(), {1, 1});
 }
 
 /// Places in the tie-breaking order: more rows at the lower level first. Parents are ranked already.
@@ -64,12 +73,11 @@ void assign_ranks(std::vector<State>& states, const std::vector<State>& parents)
 
 }  // namespace
 
-Solution solve_vw_dpmt(const Grid& grid, const Objective& objective) {
-  validate(grid);
-  validate(objective);
+Solution solve_vw_dpmt(const Problem& problem) {
+  const Grid& grid = problem.grid();
   if (grid.unit != 1) throw InvalidInput("vw-dpmt: counts whole rows and takes no weights; use method exact");
-  const Totals totals = totals_of(grid);
-  const Knapsack constraint = pruning_constraint(objective, totals);
+  const std::int64_t num_positives = problem.totals().all.positives;
+  const Knapsack constraint = pruning_constraint(problem);
 
   std::vector<std::vector<Item>> items;
   for (const auto& bins : grid.levels) items.push_back(useful_prefixes(bins));
@@ -81,12 +89,11 @@ Solution solve_vw_dpmt(const Grid& grid, const Objective& objective) {
     least_weight[level] = least_weight[level + 1] + least;
   }
 
-  // R(i, m) of the paper, turned around: fewest[p] = fewest rows that hold exactly p positives over the levels so far.
-  // The non-dominated entries are the states; p has far fewer values than m, and m grows with p along the states.
+  // fewest[q] = fewest(i, q); its non-dominated entries are the states.
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMaxPositives = std::int64_t{1} << 28;
-  if (totals.all.positives > kMaxPositives) {
-    throw InvalidInput("vw-dpmt: " + std::to_string(totals.all.positives) +
+  if (num_positives > kMaxPositives) {
+    throw InvalidInput("vw-dpmt: " + std::to_string(num_positives) +
                        " positives are too many for its table; use method exact");
   }
   struct Cell {
@@ -119,6 +126,7 @@ Solution solve_vw_dpmt(const Grid& grid, const Objective& objective) {
         cell = {counts.rows, parent, item.taken};
       }
     }
+    // Dominance, from the most positives down.
     std::vector<State> next;
     std::int64_t fewest_above = kNone;  // over all higher positives
     for (std::size_t positives = fewest.size(); positives-- > 0;) {
@@ -136,10 +144,10 @@ Solution solve_vw_dpmt(const Grid& grid, const Objective& objective) {
   const std::vector<State>& last = states.back();
   const State* best = nullptr;
   for (const State& state : last) {
-    if (!is_feasible(objective, totals, state.counts)) continue;
-    if (best == nullptr || is_better(objective, totals, state.counts, best->counts)) best = &state;
+    if (!problem.is_feasible(state.counts)) continue;
+    if (best == nullptr || problem.is_better(state.counts, best->counts)) best = &state;
   }
-  if (best == nullptr) return detail::infeasible_solution(grid, objective);
+  if (best == nullptr) return detail::infeasible_solution(problem);
   std::vector<std::int32_t> taken(grid.num_levels());
   const State* state = best;
   for (std::size_t level = grid.num_levels(); level-- > 0;) {
@@ -147,7 +155,7 @@ Solution solve_vw_dpmt(const Grid& grid, const Objective& objective) {
     state = &states[level][state->parent];
   }
   // The programme is exhaustive: what it finds is its own bound.
-  return detail::certify(grid, objective, std::move(taken), objective_value(objective, totals, best->counts));
+  return detail::certify(problem, std::move(taken), problem.value(best->counts));
 }
 
 }  // namespace limen

@@ -58,8 +58,8 @@ struct WeightUnits {
 [[nodiscard]] Grid count_bins(const Samples& samples, std::vector<double> edges, std::int64_t bins,
                               Binning binning = Binning::kEquiWeight, const WeightUnits& units = {});
 
-/// Other rows, given as they are counted by count_distinct with the same edges, in the bins of a grid. Rows below every
-/// threshold of their level are in no bin, but in the totals of the rows (positives_low, negatives_low, rows_low).
+/// Other rows, given as they are counted by count_distinct with the same edges, in the bins of a grid, cut where a rule
+/// would cut them (score_cut). Rows below every threshold of their level are in no bin, but in the totals of the grid.
 /// O(bins). Throws InvalidInput.
 [[nodiscard]] Grid count_into(const Grid& bins, const Grid& rows);
 [[nodiscard]] Grid count_into(const Grid& bins, const Samples& samples, const WeightUnits& units = {});

@@ -17,8 +17,7 @@ struct SamplePair {
 };
 
 struct CompareOptions {
-  std::vector<Method> methods = {Method::kSt,     Method::kHr,     Method::kGmt,  Method::kMist,
-                                 Method::kEwDpmt, Method::kVwDpmt, Method::kExact};
+  std::vector<Method> methods = all_methods();
   std::vector<Rational> precision_bounds;
   FitOptions fit;  ///< levels, bins (not for ST), binning and threads; `method` is ignored
 };

@@ -27,7 +27,8 @@ struct Rule {
 /// Throws InvalidInput when the sizes do not fit, edges do not increase or a number is not finite.
 void validate(const Rule& rule);
 
-/// The rule that flags the `taken` highest bins of every level of the grid.
+/// The rule that flags the `taken` highest bins of every level of the grid. Its thresholds lie between two observed
+/// scores (score_cut), so that the rows the grid was counted from are decided alike in single and double precision.
 [[nodiscard]] Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken);
 
 /// Writes 1 (positive) or 0 per row into `decision` and, unless it is empty, the level into `level`.

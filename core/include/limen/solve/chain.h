@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "limen/count/grid.h"
+#include "limen/solve/isotonic.h"
+#include "limen/solve/method.h"
 #include "limen/solve/objective.h"
-#include "limen/solve/solve.h"
 
 namespace limen {
 
@@ -28,6 +30,8 @@ using Chain = std::vector<ChainStep>;
 /// Blocks of the level-wise isotonic regressions in order of falling positivity rate: the concave hull of all
 /// boundaries (MIST). Equal rates form one group.
 [[nodiscard]] Chain hull_chain(const Grid& grid);
+/// The same from the concave_blocks of every level.
+[[nodiscard]] Chain hull_chain(std::span<const std::vector<Block>> levels);
 
 /// Bins in order of falling threshold + scaled uncertainty of their level: heuristic recalibration (HR).
 [[nodiscard]] Chain recalibrated_chain(const Grid& grid);
@@ -45,6 +49,9 @@ using Chain = std::vector<ChainStep>;
 /// Number of steps (0 = flag nothing) of the best boundary on the chain that meets the objective. Unset: none does.
 [[nodiscard]] std::optional<std::size_t> best_prefix(const Chain& chain, const Objective& objective,
                                                      const Totals& totals);
+
+/// Counts of the boundary after the first `steps` steps.
+[[nodiscard]] Counts counts_after(const Chain& chain, std::size_t steps);
 
 /// The boundary after the first `steps` steps, as bins taken per level.
 [[nodiscard]] std::vector<std::int32_t> taken_after(const Chain& chain, std::size_t steps, std::size_t num_levels);

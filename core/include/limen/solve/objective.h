@@ -46,9 +46,9 @@ void validate(const Objective& objective);
 /// constraint when rows have weights.
 struct Totals {
   Counts all;                      ///< the sums of the bins
-  std::int64_t positives_low = 0;  ///< see Grid
+  std::int64_t positives_low = 0;  ///< see RowTotals; equal to the sums of the bins without weights
   std::int64_t negatives_low = 0;
-  std::int64_t rows_low = 0;
+  std::int64_t rows_low = 0;  ///< both together
 };
 [[nodiscard]] Totals totals_of(const Grid& grid);
 

@@ -4,20 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "limen/count/grid.h"
+#include "limen/solve/method.h"
 #include "limen/solve/objective.h"
+#include "limen/solve/problem.h"
 
 namespace limen {
-
-enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kExact };
-
-/// "st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt", "exact".
-[[nodiscard]] std::string_view to_string(Method method);
-/// Throws InvalidInput that lists the names.
-[[nodiscard]] Method parse_method(std::string_view name);
 
 enum class SolveStatus {
   kOptimal,     ///< proved: no boundary on this grid is better
@@ -46,42 +40,40 @@ struct ExactOptions {
   std::size_t max_states = 4'000'000;
 };
 
-// All solvers: `grid` and `objective` are validated first (InvalidInput). Ties are broken towards fewer flagged rows,
-// then towards flagging more at the lower (more certain) level. Results do not depend on threads.
+// All solvers: ties are broken towards fewer flagged rows, then towards flagging more at the lower (more certain)
+// level. Results do not depend on threads. solve_exact({grid, objective}) makes the problem on the way.
 
 /// Single threshold: the best score threshold whatever the level. Exact within its family. O(n log n) for n bins.
-[[nodiscard]] Solution solve_st(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_st(const Problem& problem);
 
 /// Heuristic recalibration, our reading of Poceviciute et al. (2022): one threshold on score + scaled uncertainty, the
 /// scaled uncertainty of a level standing for its rows. O(n log n).
-[[nodiscard]] Solution solve_hr(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_hr(const Problem& problem);
 
 /// Greedy multiple thresholds: each level alone meets the objective on its own rows; a level that cannot flags
 /// nothing. Algorithm GMT of the paper. O(n).
-[[nodiscard]] Solution solve_gmt(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_gmt(const Problem& problem);
 
 /// Isotonic regression per level, one threshold on the calibrated value. Algorithm MIST of the paper; the greedy
 /// integer part of the linear relaxation, so its gap is at most the group of equal rates at which it stops. O(n log n).
-[[nodiscard]] Solution solve_mist(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_mist(const Problem& problem);
 
 /// The paper's equi-weight dynamic programme, R(i, m) = max_j pi(i, j) + R(i-1, m-j), m = number of bins flagged.
 /// Exact when all bins hold equally many rows. Otherwise (ties) the size of a prefix is its rows in average bins,
 /// rounded, and boundaries are judged by their true counts, so that the result is feasible but may be sub-optimal.
 /// O(K^2 L^2) time, O(K^2 L) memory. At most 2^31 positives.
-[[nodiscard]] Solution solve_ew_dpmt(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_ew_dpmt(const Problem& problem);
 
 /// The paper's variable-weight dynamic programme over non-dominated (rows, positives) states, sparse. Exact for
 /// unweighted counts; refuses grids with weights. Pseudo-polynomial: O(K L P) time, O(K P) memory for P positives.
-[[nodiscard]] Solution solve_vw_dpmt(const Grid& grid, const Objective& objective);
+[[nodiscard]] Solution solve_vw_dpmt(const Problem& problem);
 
 /// The multiple-choice knapsack solver: exact for any bins, any objective, weights included.
 /// See docs/algorithms/exact.md.
-[[nodiscard]] Solution solve_exact(const Grid& grid, const Objective& objective, const ExactOptions& options = {});
+[[nodiscard]] Solution solve_exact(const Problem& problem, const ExactOptions& options = {});
 
 /// One of the above.
+[[nodiscard]] Solution solve(Method method, const Problem& problem);
 [[nodiscard]] Solution solve(Method method, const Grid& grid, const Objective& objective);
-
-/// Proven bound on the objective value over all boundaries of the grid, from the linear relaxation.
-[[nodiscard]] double relaxation_bound(const Grid& grid, const Objective& objective);
 
 }  // namespace limen

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace limen {
+
+enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kExact };
+
+struct MethodInfo {
+  Method method;
+  std::string_view name;         ///< as it is written in files and on the command line
+  std::string_view description;  ///< one line
+  bool has_levels;               ///< false: uncertainty is not looked at, one level is all it needs
+  bool needs_bins;  ///< false: works on every distinct score as well, true: meant for a limited number of bins
+};
+
+/// Every method, in the order in which they are shown. The only list of them.
+[[nodiscard]] std::span<const MethodInfo> method_table();
+[[nodiscard]] std::vector<Method> all_methods();
+
+[[nodiscard]] const MethodInfo& info_of(Method method);
+[[nodiscard]] std::string_view to_string(Method method);
+/// Throws InvalidInput that lists the names.
+[[nodiscard]] Method parse_method(std::string_view name);
+/// "st, hr, gmt, mist, ew-dpmt, vw-dpmt, exact".
+[[nodiscard]] std::string method_names();
+
+}  // namespace limen

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "limen/solve/method.h"
+
+#include <algorithm>
+
+#include "limen/base/error.h"
+
+namespace limen {
+namespace {
+
+constexpr MethodInfo kMethods[] = {
+    {Method::kSt, "st", "one score threshold for all rows", false, false},
+    {Method::kHr, "hr", "one threshold on score + scaled uncertainty", true, true},
+    {Method::kGmt, "gmt", "every level alone, greedily", true, true},
+    {Method::kMist, "mist", "one threshold on level-wise isotonic rates", true, true},
+    {Method::kEwDpmt, "ew-dpmt", "dynamic programme over bins of equal size", true, true},
+    {Method::kVwDpmt, "vw-dpmt", "dynamic programme over bins of any size", true, true},
+    {Method::kExact, "exact", "multiple-choice knapsack, proved optimal", true, false},
+};
+
+}  // namespace
+
+std::span<const MethodInfo> method_table() { return kMethods; }
+
+std::vector<Method> all_methods() {
+  std::vector<Method> methods;
+  for (const MethodInfo& info : kMethods) methods.push_back(info.method);
+  return methods;
+}
+
+const MethodInfo& info_of(Method method) {
+  const auto* const found =
+      std::ranges::find_if(kMethods, [&](const MethodInfo& info) { return info.method == method; });
+  if (found == std::end(kMethods)) throw InvalidInput("method", "there is none with this number");
+  return *found;
+}
+
+std::string_view to_string(Method method) { return info_of(method).name; }
+
+Method parse_method(std::string_view name) {
+  for (const MethodInfo& info : kMethods) {
+    if (info.name == name) return info.method;
+  }
+  throw InvalidInput("method \"" + std::string(name) + "\" is not one of " + method_names());
+}
+
+std::string method_names() {
+  std::string names;
+  for (const MethodInfo& info : kMethods) names += (names.empty() ? "" : ", ") + std::string(info.name);
+  return names;
+}
+
+}  // namespace limen
