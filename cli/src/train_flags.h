@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "frame_flags.h"
+#include "label_flags.h"
+#include "limen/train/features.h"
+#include "limen/train/options.h"
+
+namespace limen::cli {
+
+/// The flags of `train`; names are parsed when it runs.
+struct TrainFlags {
+  std::vector<std::string> data;
+  std::vector<std::string> validation_data;
+  std::string output;
+  std::string schema;
+  std::string model = "postnet";
+  std::string encoder = "mlp";
+  std::string sam = "2a";
+  std::string gated = "geglu";
+  std::string schedule = "cosine";
+  std::string scaling = "auto";
+  LabelFlags labels;
+  std::vector<std::string> date;
+  std::string split;
+  std::string split_by_time;
+  std::string prior;
+  double tau = 1;
+  double validation = 0.1;
+  double save_seconds = 60;
+  bool no_residual = false;
+  bool resume = false;
+  bool overwrite = false;
+  bool json = false;
+  train::FeatureOptions features;
+  train::ModelOptions options;
+  train::TrainOptions training;
+  FrameFlags frame;
+};
+void add_train_flags(CLI::App& verb, TrainFlags& flags);
+
+}  // namespace limen::cli
