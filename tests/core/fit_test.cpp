@@ -59,7 +59,7 @@ TEST(FitBoundary, FindsTheBoundaryOfAFewRows) {
   const FitResult exact = fit_boundary(table.samples(), objective, {.levels = 2});
   ASSERT_TRUE(exact.boundary);
   const Boundary& boundary = *exact.boundary;
-  EXPECT_THAT(boundary.rule.uncertainty_edges, ElementsAre(0.9));
+  EXPECT_THAT(boundary.rule.uncertainty_edges, ElementsAre(0.5));
   EXPECT_THAT(boundary.rule.score_thresholds, ElementsAre(0.6, 0.8));
   EXPECT_EQ(boundary.objective, objective);
   EXPECT_EQ(boundary.method, Method::kExact);

@@ -235,9 +235,10 @@ TEST(FitBoundaryInBatches, GivesTheSameFileForManyRowsInAnyOrder) {
     const FitResult whole = fit_boundary(rows.samples(), objective, options);
     const auto& edges = whole.boundary->rule.uncertainty_edges;
     ASSERT_EQ(edges.size(), 6U);
-    if (order != "repeated") {
+    if (order != "repeated" && order != "narrow") {
       for (std::size_t level = 1; level < 7; ++level) {
-        EXPECT_EQ(edges[level - 1], sorted[sorted.size() * level / 7]);
+        EXPECT_LE(edges[level - 1], sorted[sorted.size() * level / 7]);
+        EXPECT_GT(edges[level - 1], sorted[sorted.size() * level / 7 - 1]);
       }
     }
     const Solution expected = solve_exact({count_distinct(rows.samples(), edges), objective});
