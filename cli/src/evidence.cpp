@@ -11,6 +11,7 @@
 #include "evidence_rows.h"
 #include "frame_flags.h"
 #include "limen/base/error.h"
+#include "limen/table/append.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -69,7 +70,7 @@ class EvidenceRun {
   std::vector<std::string> text_keys_;    // columns of keys that are text, known after count()
   std::vector<std::string> number_keys_;  // the others
   std::uint64_t unlabelled_ = 0;
-  table::AppendResult result_;
+  table::RowCounts result_;
   std::uint64_t backed_off_ = 0;
 };
 
@@ -212,7 +213,7 @@ void EvidenceRun::write(const Evidence& evidence) {
   const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
   const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
   table::AppendColumnsOptions options = {.read = train_options(), .output_format = parse_format(flags_.output_format)};
-  options.read.progress = progress_line(name);
+  options.read.read.progress = progress_line(name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
   std::uint64_t rows = 0;
@@ -272,11 +273,9 @@ void EvidenceRun::print(const Evidence& evidence) const {
 int EvidenceRun::run() {
   (void)train_options();  // refuses wrong flags before any work is done
   (void)open_output(flags_.output, {flags_.train});
-  with_bad_input([&] {
-    const Evidence evidence = count();
-    write(evidence);
-    print(evidence);
-  });
+  const Evidence evidence = count();
+  write(evidence);
+  print(evidence);
   return kDone;
 }
 

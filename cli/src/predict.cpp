@@ -7,6 +7,7 @@
 #include "frame_flags.h"
 #include "limen/base/error.h"
 #include "limen/base/nearest_name.h"
+#include "limen/table/append.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
@@ -100,19 +101,17 @@ int run(const PredictFlags& flags) {
   table::AppendColumnsOptions options;
   options.output_format = parse_format(flags.output_format);
   table::FrameReadOptions& read = options.read;
-  read.format = parse_format(flags.format);
-  if (!card.table.separator.empty()) read.separator = card.table.separator[0];
-  read.has_header = card.table.has_header;
-  read.names = card.table.names;
-  read.missing = card.table.missing;
-  read.progress = progress_line(shown(flags.data));
+  read.read.format = parse_format(flags.format);
+  if (!card.table.separator.empty()) read.read.separator = card.table.separator[0];
+  read.read.has_header = card.table.has_header;
+  read.read.names = card.table.names;
+  read.read.missing = card.table.missing;
+  read.read.progress = progress_line(shown(flags.data));
   // Stdin cannot be looked at before it is read; there the label must be in the table, as in training.
   const bool is_stdin = std::ranges::find(flags.data, "-") != flags.data.end();
   std::vector<std::string> present;
   if (!is_stdin) {
-    with_bad_input([&] {
-      for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
-    });
+    for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
   }
   const auto is_present = [&](const std::string& name) {
     return is_stdin || std::ranges::find(present, name) != present.end();
@@ -196,8 +195,8 @@ int run(const PredictFlags& flags) {
     }
     first_row += frame.num_rows;
   };
-  table::AppendResult result;
-  with_bad_input([&] { result = table::append_columns(flags.data, flags.output, options, columns, fill); });
+  table::RowCounts result;
+  result = table::append_columns(flags.data, flags.output, options, columns, fill);
   if (flags.output == "-") return kDone;
   if (flags.json) {
     Json report = {{"rows", result.rows}, {"uncertainty", train::to_string(kind)}};

@@ -184,7 +184,7 @@ void TrainRun::find_columns() {
   text_columns_ = flags_.features.categorical;
   for (const auto& [name, format] : flags_.features.date) text_columns_.push_back(name);
   table::FrameReadOptions options = read_options(flags_.data);
-  options.progress = nullptr;
+  options.read.progress = nullptr;
   const std::vector<table::ColumnInfo> found = table::describe_columns(flags_.data, options);
   std::vector<std::string> names;
   for (const table::ColumnInfo& column : found) names.push_back(column.name);
@@ -393,12 +393,10 @@ int TrainRun::run() {
   std::optional<train::Model> model;
   train::TrainResult result;
   try {
-    with_bad_input([&] {
-      find_columns();
-      find_time_cuts();
-      fit_features();
-      encode();
-    });
+    find_columns();
+    find_time_cuts();
+    fit_features();
+    encode();
   } catch (const InvalidInput& error) {
     // Features know rows and columns, not files and flags.
     std::string message = without_prefix(without_prefix(error.what(), "features"), "encode");
@@ -415,9 +413,9 @@ int TrainRun::run() {
   card_.training.batch = flags_.training.batch.value_or(train::default_batch(set_.train.num_rows));
   card_.training.learning_rate =
       flags_.training.learning_rate.value_or(train::default_learning_rate(flags_.options.encoder.kind));
-  card_.table.separator = frame_options(flags_.frame, "").separator.value_or('\0') == '\0'
+  card_.table.separator = frame_options(flags_.frame, "").read.separator.value_or('\0') == '\0'
                               ? ""
-                              : std::string(1, *frame_options(flags_.frame, "").separator);
+                              : std::string(1, *frame_options(flags_.frame, "").read.separator);
   card_.table.has_header = !flags_.frame.no_header;
   card_.table.missing = flags_.frame.missing;
   card_.class_counts = {static_cast<double>(set_.train.num_rows) - static_cast<double>(positives),
