@@ -43,7 +43,7 @@ std::string hint(const InvalidInput& error, const CLI::App& verb) {
                  : "";
     case Cause::kNoSuchColumn: {
       const std::string flags = list_of(verb, {"--score", "--uncertainty", "--label", "--weight"});
-      return flags.empty() ? "" : fmt::format(" (name yours with {})", flags);
+      return has(verb, "--score") ? fmt::format(" (name yours with {})", flags) : "";
     }
     case Cause::kSeparator: {
       const std::string_view separator = column.find(';') != std::string::npos    ? "';'"
