@@ -58,7 +58,7 @@ struct PredictFlags {
   bool keep_all = false;
   bool all_columns = false;
   bool json = false;
-  std::string format;
+  ReadFlags read;
 };
 
 /// The columns that a prediction adds, in order.
@@ -101,12 +101,12 @@ int run(const PredictFlags& flags) {
   table::AppendColumnsOptions options;
   options.output_format = parse_format(flags.output_format);
   table::FrameReadOptions& read = options.read;
-  read.read.format = parse_format(flags.format);
-  if (!card.table.separator.empty()) read.read.separator = card.table.separator[0];
-  read.read.has_header = card.table.has_header;
-  read.read.names = card.table.names;
-  read.read.missing = card.table.missing;
-  read.read.progress = progress_line(shown(flags.data));
+  // The layout of the table that was trained on, unless flags say another.
+  read.read = read_options(flags.read, shown(flags.data));
+  if (flags.read.separator.empty() && !card.table.separator.empty()) read.read.separator = card.table.separator[0];
+  read.read.has_header = card.table.has_header && !flags.read.no_header;
+  if (flags.read.names.empty()) read.read.names = card.table.names;
+  if (flags.read.missing.empty()) read.read.missing = card.table.missing;
   // Stdin cannot be looked at before it is read; there the label must be in the table, as in training.
   const bool is_stdin = std::ranges::find(flags.data, "-") != flags.data.end();
   std::vector<std::string> present;
@@ -235,9 +235,7 @@ void add_predict(CLI::App& program, Action& action) {
                    "csv, tsv, parquet or arrow; default: by the extension of the output")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
-  verb->add_option("--format", flags->format, "csv, tsv, parquet or arrow; default: by the file's extension")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  add_read_flags(*verb, flags->read);
   verb->add_option("--device", flags->device, "cpu; graphics processors are refused")
       ->type_name("D")
       ->capture_default_str();
