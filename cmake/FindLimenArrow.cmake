@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Defines the target limen_arrow (Apache Arrow C++ with Parquet) when there is one: a system Arrow with a CMake package,
+# Defines the target limen_arrow (Apache Arrow C++ with Parquet) from a system Arrow with a CMake package,
 # else the headers and libraries in a pyarrow wheel: that of LIMEN_PYARROW_DIR, or of .venv in the source folder.
-# Otherwise one status line. LIMEN_WITH_ARROW=OFF leaves it out.
-option(LIMEN_WITH_ARROW "Read and write Parquet and Arrow IPC, when Apache Arrow is found" ON)
+# Otherwise an error that says what to install.
 set(LIMEN_PYARROW_DIR "" CACHE PATH "Folder of an installed pyarrow package; empty: the one in .venv")
 set(LIMEN_ARROW_MIN_VERSION 21)
 
-if(LIMEN_WITH_ARROW AND NOT TARGET limen_arrow AND NOT LIMEN_PYARROW_DIR)
+if(NOT TARGET limen_arrow AND NOT LIMEN_PYARROW_DIR)
   find_package(Arrow CONFIG QUIET)
   find_package(Parquet CONFIG QUIET)
   if(Arrow_FOUND AND Parquet_FOUND AND Arrow_VERSION VERSION_GREATER_EQUAL LIMEN_ARROW_MIN_VERSION)
@@ -22,7 +21,7 @@ if(LIMEN_WITH_ARROW AND NOT TARGET limen_arrow AND NOT LIMEN_PYARROW_DIR)
   endif()
 endif()
 
-if(LIMEN_WITH_ARROW AND NOT TARGET limen_arrow)
+if(NOT TARGET limen_arrow)
   if(LIMEN_PYARROW_DIR)
     set(limen_pyarrow ${LIMEN_PYARROW_DIR})
   else()
@@ -56,5 +55,7 @@ if(LIMEN_WITH_ARROW AND NOT TARGET limen_arrow)
 endif()
 
 if(NOT TARGET limen_arrow)
-  message(STATUS "limen: Apache Arrow not found: built without Parquet and Arrow IPC")
+  message(FATAL_ERROR "limen: table/ needs Apache Arrow C++ with Parquet, version ${LIMEN_ARROW_MIN_VERSION} or newer, and "
+                      "found none. Run scripts/setup, which installs the pyarrow wheel into .venv, or install libarrow-dev "
+                      "and libparquet-dev of Apache's package source, or set LIMEN_PYARROW_DIR to an installed pyarrow.")
 endif()

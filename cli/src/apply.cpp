@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "limen/solve/boundary.h"
+#include "limen/table/append.h"
+#include "limen/table/format.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -28,17 +32,21 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   // The boundary knows its columns; flags rename them for this table.
   if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
   if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
+  const std::optional<table::Format> output_format = parse_format(flags.output_format);
+  (void)table::output_format(flags.output, output_format);
   (void)open_output(flags.output, {});  // refuses a path that cannot be written before any work is done
+  const table::PredictionOptions read = read_options(shown(flags.inputs), flags.table);
+  const table::AppendDecisionsOptions options = {.read = read.read,
+                                                 .score = read.columns.score,
+                                                 .uncertainty = read.columns.uncertainty,
+                                                 .drop_missing = read.drop_missing,
+                                                 .output_format = output_format};
   std::size_t flagged = 0;
-  table::AppendResult result;
-  with_bad_input([&] {
-    const table::AppendOptions options{read_options(shown(flags.inputs), flags.table),
-                                       parse_format(flags.output_format)};
-    result = table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
-      decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
-      for (const std::uint8_t decision : batch.decision) flagged += decision;
-    });
-  });
+  const table::RowCounts result =
+      table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
+        decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+        for (const std::uint8_t decision : batch.decision) flagged += decision;
+      });
   if (result.rows_dropped > 0) {
     fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.inputs),
                plural_text(static_cast<double>(result.rows_dropped), "row"));
@@ -50,7 +58,8 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   } else {
     fmt::print("{}, {} flagged ({:.2f}%), written to {}\n", plural_text(static_cast<double>(result.rows), "row"),
                count_text(static_cast<double>(flagged)),
-               100.0 * static_cast<double>(flagged) / static_cast<double>(result.rows), flags.output);
+               100.0 * static_cast<double>(flagged) / std::max(static_cast<double>(result.rows), 1.0),
+               shown(flags.output));
   }
   return kDone;
 }

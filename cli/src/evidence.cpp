@@ -10,10 +10,10 @@
 
 #include "evidence_rows.h"
 #include "frame_flags.h"
-#include "label_flags.h"
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"
 #include "limen/base/undersampling.h"
+#include "limen/table/append.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -76,7 +76,7 @@ class EvidenceRun {
   std::vector<std::string> number_keys_;  // the others
   std::uint64_t dropped_ = 0;             // training rows
   std::uint64_t data_dropped_ = 0;        // rows of DATA
-  table::AppendResult result_;
+  table::RowCounts result_;
   std::uint64_t backed_off_ = 0;
 };
 
@@ -130,7 +130,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     values.label = read_labels(column(flags_.label), rule_, table, first_row, seen_);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.label[row] != kMissingLabel) continue;
-      if (!flags_.labels.drop_missing) refuse_missing_label(table, flags_.label, first_row + row, rule_);
+      if (!flags_.frame.drop_missing) refuse_missing_label(table, flags_.label, first_row + row, rule_);
       values.label[row] = 0;
       drop(row);
     }
@@ -139,7 +139,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     values.weight = std::get<NumberValues>(column(flags_.weight).values);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.weight[row] >= 0) continue;
-      if (flags_.labels.drop_missing && std::isnan(values.weight[row])) {
+      if (flags_.frame.drop_missing && std::isnan(values.weight[row])) {
         values.weight[row] = 0;
         drop(row);
         continue;
@@ -243,7 +243,7 @@ void EvidenceRun::write(const Evidence& evidence) {
   const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
   const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
   table::AppendColumnsOptions options = {.read = train_options(), .output_format = parse_format(flags_.output_format)};
-  options.read.progress = progress_line(name);
+  options.read.read.progress = progress_line(name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
   std::uint64_t rows = 0;
@@ -303,11 +303,9 @@ void EvidenceRun::print(const Evidence& evidence) const {
 int EvidenceRun::run() {
   (void)train_options();  // refuses wrong flags before any work is done
   (void)open_output(flags_.output, {flags_.train});
-  with_bad_input([&] {
-    const Evidence evidence = count();
-    write(evidence);
-    print(evidence);
-  });
+  const Evidence evidence = count();
+  write(evidence);
+  print(evidence);
   return kDone;
 }
 

@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "limen/base/error.h"
+#include "limen/base/machine_memory.h"
 #include "limen/judge/metrics.h"
+#include "limen/table/counts.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -134,18 +136,18 @@ struct Holdout {
   SampleBatches batches;
 };
 
-std::uint64_t default_memory() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE)) / 2;
-}
+std::uint64_t default_memory() { return machine_memory() / 2; }
 
 Holdout open_holdout(const FitFlags& flags) {
   constexpr std::uint64_t kBytesPerRow = 25;  // score, uncertainty, label and what the fit needs beside them
   const std::uint64_t limit =
       flags.max_memory.empty() ? default_memory() : parse_bytes(flags.max_memory, "--max-memory");
-  const table::ReadOptions options = read_options(shown(flags.inputs), flags.table);
+  table::PredictionOptions options = read_options(shown(flags.inputs), flags.table);
+  options.read.max_bytes = limit / 2;
+  const table::TableFiles files(flags.inputs);
   std::optional<std::uint64_t> rows;
   try {
-    rows = table::estimate_rows(flags.inputs, options);
+    rows = table::estimate_rows(files, options.read);
   } catch (const std::runtime_error&) {
     // What is wrong with the files, reading them will tell.
   } catch (const InvalidInput&) {
@@ -157,14 +159,10 @@ Holdout open_holdout(const FitFlags& flags) {
   }
   fmt::print(stderr, "{}: about {} do not fit into {} MB; going through them in batches\n", shown(flags.inputs),
              plural_text(static_cast<double>(*rows), "row"), limit / 1'000'000);
-  holdout.batches = [&flags, options](const std::function<void(const Samples&)>& visit) {
-    try {
-      table::for_each_batch(flags.inputs, options, [&](const table::Predictions& batch) {
-        if (!batch.label.empty()) visit(batch.samples());
-      });
-    } catch (const IoError& error) {
-      throw InvalidInput(error.what());
-    }
+  holdout.batches = [files, options](const std::function<void(const Samples&)>& visit) {
+    table::for_each_batch(files, options, [&](const table::Predictions& batch) {
+      if (!batch.label.empty()) visit(batch.samples());
+    });
   };
   return holdout;
 }
@@ -186,12 +184,9 @@ Fitted fit_holdout(const Holdout& holdout, const Objective& objective, const Fit
 
 /// The grid of a counted table: the level's lower edges from the table or from --edges.
 Grid read_counted_grid(const FitFlags& flags) {
-  std::vector<table::CountedBin> bins;
-  try {
-    bins = table::read_counts(flags.counts, read_options(flags.counts, flags.table));
-  } catch (const IoError& error) {
-    throw InvalidInput(error.what());
-  }
+  const table::PredictionOptions options = read_options(flags.counts, flags.table);
+  const std::vector<table::CountedBin> bins = table::read_counts(
+      flags.counts, {.read = options.read, .score = options.columns.score, .uncertainty = options.columns.uncertainty});
   std::int64_t last_level = 0;
   for (const table::CountedBin& bin : bins) last_level = std::max(last_level, bin.level);
   if (last_level > 999) throw InvalidInput(fmt::format("{}: level {} is above 999", shown(flags.counts), last_level));

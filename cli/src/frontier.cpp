@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "limen/base/error.h"
+#include "limen/table/format.h"
+#include "limen/table/write_table.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -25,12 +27,28 @@ struct FrontierFlags {
 
 using Frontier = std::vector<FrontierPoint>;
 
-void add_csv(std::string& csv, const char* family, const Frontier& frontier, double unit) {
-  for (const FrontierPoint& point : frontier) {
-    csv += fmt::format("{},{},{},{},{}\n", family, static_cast<double>(point.flagged.rows) * unit,
-                       static_cast<double>(point.flagged.positives) * unit, point.precision, point.recall);
+/// The points of one family after the other, as columns.
+struct PointColumns {
+  std::vector<std::string> family;
+  std::vector<double> flagged, true_positives, precision, recall;
+
+  void add(const std::string& name, const Frontier& frontier, double unit) {
+    for (const FrontierPoint& point : frontier) {
+      family.push_back(name);
+      flagged.push_back(static_cast<double>(point.flagged.rows) * unit);
+      true_positives.push_back(static_cast<double>(point.flagged.positives) * unit);
+      precision.push_back(point.precision);
+      recall.push_back(point.recall);
+    }
   }
-}
+  void write(const std::string& path) && {
+    table::write_table(path, {{"family", std::move(family)},
+                              {"flagged", std::move(flagged)},
+                              {"true_positives", std::move(true_positives)},
+                              {"precision", std::move(precision)},
+                              {"recall", std::move(recall)}});
+  }
+};
 
 Json json_of(const Frontier& frontier, double unit) {
   Json points = Json::array();
@@ -52,24 +70,24 @@ int run(const FrontierFlags& flags) {
   } else if (shows_table) {
     for (int percent = 5; percent <= 95; percent += 5) bounds.push_back(decimal_rational(percent / 100.0));
   }
-  const auto output = open_output(flags.output, flags.inputs);
+  if (!flags.output.empty()) (void)table::output_format(flags.output);
+  (void)open_output(flags.output, flags.inputs);  // refuses a path that cannot be written before any work is done
   const table::Predictions predictions = read_table(flags.inputs, flags.table);
   Frontiers found;
   try {
     found = trace_frontiers(predictions.samples(), bounds, options);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(flags.inputs) + ": " + without_prefix(error.what(), "frontier"));  // the rows' fault
+    throw InvalidInput(shown(flags.inputs), error.problem(), error.cause());  // the rows' fault
   }
 
-  if (output) {
-    std::string csv = "family,flagged,true_positives,precision,recall\n";
-    add_csv(csv, "hull", found.hull, found.unit);
-    add_csv(csv, "st", found.st, found.unit);
+  if (!flags.output.empty()) {
+    PointColumns points;
+    points.add("hull", found.hull, found.unit);
+    points.add("st", found.st, found.unit);
     for (const auto& point : found.exact) {
-      if (point && !flags.exact.empty()) add_csv(csv, "exact", {*point}, found.unit);
+      if (point && !flags.exact.empty()) points.add("exact", {*point}, found.unit);
     }
-    output->write(csv);
-    output->commit();
+    std::move(points).write(flags.output);
     if (flags.output == "-") return kDone;
   }
   if (flags.json) {
@@ -98,7 +116,7 @@ int run(const FrontierFlags& flags) {
              found.hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", found.hull.size()),
              plural_text(static_cast<double>(found.num_levels), "level"),
              plural_text(static_cast<double>(found.st.size()), "single threshold"), table_text(rows));
-  if (!flags.output.empty()) fmt::print("written to {}\n", flags.output);
+  if (!flags.output.empty()) fmt::print("written to {}\n", shown(flags.output));
   return kDone;
 }
 
@@ -110,7 +128,8 @@ void add_frontier(CLI::App& program, Action& action) {
   verb->add_option("PRED", flags->inputs,
                    "Predictions with label, one or more files: CSV, TSV, Parquet or Arrow; - for stdin")
       ->required();
-  verb->add_option("-o,--output", flags->output, "Write all points here (CSV), - for stdout");
+  verb->add_option("-o,--output", flags->output,
+                   "Write all points here: CSV, TSV, Parquet or Arrow by its name; - for stdout (CSV)");
   verb->add_option("--exact", flags->exact, "Precision bounds at which to add the exact optimum, such as 0.7,0.8");
   add_binning_flags(*verb, flags->binning, "all");
   add_table_flags(*verb, flags->table, true);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hints.h"
 #include "limen/base/error.h"
 #include "limen/base/nearest_name.h"
 #include "limen/base/version.h"
@@ -87,8 +88,12 @@ int run(int argc, char** argv) {
     }
     return code;
   } catch (const limen::InvalidInput& error) {
-    fmt::print(stderr, "limen: {}\n", one_line(error.what()));
+    const CLI::App& verb = *program.get_subcommands().front();
+    fmt::print(stderr, "limen: {}\n", one_line(error.what() + hint(error, verb)));
     return kBadInput;
+  } catch (const limen::IoError& error) {
+    fmt::print(stderr, "limen: {}\n", one_line(error.what()));
+    return error.access() == limen::IoError::Access::kRead ? kBadInput : kFailed;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "limen: out of memory; use fewer rows or fewer bins\n");
     return kFailed;

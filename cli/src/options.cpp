@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "text.h"
 
 namespace limen::cli {
@@ -58,7 +59,7 @@ Rational parse_number(const std::string& text, const std::string& flag) {
   try {
     return parse_rational(text);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(fmt::format("{}: {}", flag, without_prefix(error.what(), "parse_rational")));
+    throw InvalidInput(flag, error.problem());
   }
 }
 
@@ -85,7 +86,7 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
       ->capture_default_str()
       ->group("Table");
   if (with_label) {
-    verb.add_option("--label", columns.label, "Column of the label: 0/1 or true/false")
+    verb.add_option("--label", columns.label, "Column of the label: 0/1, true/false or yes/no")
         ->type_name("COLUMN")
         ->capture_default_str()
         ->group("Table");
@@ -95,12 +96,8 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
         ->group("Table")
         ->each([&columns](const std::string&) { columns.weight_required = true; });
   }
-  verb.add_option("--format", flags.format, "csv, tsv, parquet or arrow; default: by the file's extension")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""))
-      ->group("Table");
-  verb.add_flag("--drop-missing", flags.read.drop_missing, "Leave out rows with missing or impossible values")
-      ->group("Table");
+  if (with_label) add_label_flags(verb, flags.labels);
+  add_read_flags(verb, flags.text);
 }
 
 std::optional<table::Format> parse_format(const std::string& text) {
@@ -126,10 +123,11 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& flag) {
   return value * factor;
 }
 
-table::ReadOptions read_options(const std::string& name, const TableFlags& flags) {
-  table::ReadOptions options = flags.read;
-  options.format = parse_format(flags.format);
-  options.progress = progress_line(name);
+table::PredictionOptions read_options(const std::string& name, const TableFlags& flags) {
+  table::PredictionOptions options = flags.read;
+  options.read = read_options(flags.text, name);
+  options.labels = label_rule(flags.labels);
+  options.drop_missing = flags.text.drop_missing;
   return options;
 }
 
@@ -139,32 +137,19 @@ std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::strin
       [line = std::make_shared<ProgressLine>(name)](std::uint64_t done, std::uint64_t all) { line->update(done, all); };
 }
 
-void with_bad_input(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const IoError& error) {
-    if (error.access() == IoError::Access::kWrite) throw;
-    throw InvalidInput(error.what());
-  }
-}
-
 table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags) {
   const std::string name = shown(paths);
-  try {
-    table::Predictions predictions = table::read_predictions(paths, read_options(name, flags));
-    if (predictions.rows_dropped > 0) {
-      fmt::print(stderr, "{}: left out {} with missing or impossible values\n", name,
-                 plural_text(static_cast<double>(predictions.rows_dropped), "row"));
-    }
-    try {
-      validate(predictions.samples());
-    } catch (const InvalidInput& error) {
-      throw InvalidInput(name + ": " + without_prefix(error.what(), "samples"));
-    }
-    return predictions;
-  } catch (const IoError& error) {
-    throw InvalidInput(error.what());
+  table::Predictions predictions = table::read_predictions(paths, read_options(name, flags));
+  if (predictions.rows_dropped > 0) {
+    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", name,
+               plural_text(static_cast<double>(predictions.rows_dropped), "row"));
   }
+  try {
+    validate(predictions.samples());
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(name, error.problem(), error.cause());
+  }
+  return predictions;
 }
 
 void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags) {
@@ -249,7 +234,7 @@ void check_stdin_once(const std::vector<std::string>& paths) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) throw InvalidInput("only one input can be stdin (-)");
 }
 
-std::string shown(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+std::string shown(const std::string& path) { return shown_path(path, "<stdin>"); }
 
 std::string shown(const std::vector<std::string>& paths) {
   if (paths.size() <= 1) return paths.empty() ? "" : shown(paths[0]);
@@ -266,14 +251,10 @@ std::unique_ptr<table::OutputFile> open_output(const std::string& path, const st
   for (const std::string& input : inputs) {
     std::error_code none;  // paths that do not exist are not the same
     if (path != "-" && std::filesystem::equivalent(path, input, none)) {
-      throw InvalidInput(path + ": is the input; choose another output");
+      throw InvalidInput(shown(path), "is the input; choose another output");
     }
   }
-  try {
-    return std::make_unique<table::OutputFile>(path);
-  } catch (const IoError& error) {
-    throw InvalidInput(error.what());
-  }
+  return std::make_unique<table::OutputFile>(path);
 }
 
 Boundary read_boundary(const std::string& path) {
@@ -283,18 +264,18 @@ Boundary read_boundary(const std::string& path) {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw InvalidInput(path + ": cannot be opened");
+    if (!file) throw IoError(IoError::Access::kRead, shown(path), "cannot be opened");
     std::array<char, 1 << 16> chunk{};
     while (text.size() <= kMaxBytes && (file.read(chunk.data(), chunk.size()) || file.gcount() > 0)) {
       text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
     }
   }
-  if (text.empty()) throw InvalidInput(shown(path) + ": is empty or cannot be read");
-  if (text.size() > kMaxBytes) throw InvalidInput(shown(path) + ": is larger than 64 MB, which no boundary file is");
+  if (text.empty()) throw InvalidInput(shown(path), "is empty or cannot be read");
+  if (text.size() > kMaxBytes) throw InvalidInput(shown(path), "is larger than 64 MB, which no boundary file is");
   try {
     return boundary_from_json(text);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(path) + ": " + without_prefix(error.what(), "boundary"));
+    throw InvalidInput(shown(path), error.problem(), error.cause());
   }
 }
 

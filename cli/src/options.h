@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "frame_flags.h"
 #include "limen/fit.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
@@ -22,10 +23,11 @@ using Json = nlohmann::ordered_json;
 
 /// Flags that say which columns a table has and how to read it.
 struct TableFlags {
-  table::ReadOptions read;
-  std::string format;
+  table::PredictionOptions read;
+  ReadFlags text;
+  LabelFlags labels;
 };
-/// with_label: also --label and --weight, for verbs that need them.
+/// with_label: also --label, --weight and which labels are positive, for verbs that need them.
 void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 
 /// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
@@ -34,12 +36,8 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 /// Shows progress in bytes under this name while stderr is a terminal; null when it is not.
 [[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name);
 
-/// Calls `action`, which reads files and writes an output that could be opened: input that cannot be read is bad input,
-/// a failure to write is a failure.
-void with_bad_input(const std::function<void()>& action);
-
 /// The table flags' read options with the progress display.
-[[nodiscard]] table::ReadOptions read_options(const std::string& name, const TableFlags& flags);
+[[nodiscard]] table::PredictionOptions read_options(const std::string& name, const TableFlags& flags);
 
 /// "csv", "tsv", "parquet", "arrow"; unset for an empty text.
 [[nodiscard]] std::optional<table::Format> parse_format(const std::string& text);
@@ -83,8 +81,8 @@ inline constexpr std::size_t kMostLevelsShown = 20;
 /// A count as a JSON integer when it is whole.
 [[nodiscard]] Json count_json(double value);
 
-/// Opens an output before the work is done, so that a path that cannot be written is refused at once. Null for no path.
-/// Refuses to write over one of the inputs.
+/// Opens an output before the work is done, so that a path that cannot be written is refused at once (IoError). Null
+/// for no path. Refuses to write over one of the inputs.
 [[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path,
                                                              const std::vector<std::string>& inputs);
 

@@ -9,6 +9,7 @@
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"
 #include "limen/base/text.h"
+#include "limen/table/append.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
@@ -29,12 +30,11 @@ struct PredictFlags {
   std::string device = "cpu";
   std::vector<std::string> keep;
   int threads = 0;
-  bool drop_missing = false;
   bool row_number = false;
   bool keep_all = false;
   bool all_columns = false;
   bool json = false;
-  std::string format;
+  ReadFlags read;
 };
 
 /// The columns that a prediction adds, in order.
@@ -103,26 +103,24 @@ int run(const PredictFlags& flags) {
   table::AppendColumnsOptions options;
   options.output_format = parse_format(flags.output_format);
   table::FrameReadOptions& read = options.read;
-  read.format = parse_format(flags.format);
-  if (!card.table.separator.empty()) read.separator = card.table.separator[0];
-  read.has_header = card.table.has_header;
-  read.names = card.table.names;
-  read.missing = card.table.missing;
-  read.progress = progress_line(shown(flags.data));
+  // The layout of the table that was trained on, unless flags say another.
+  read.read = read_options(flags.read, shown(flags.data));
+  if (flags.read.separator.empty() && !card.table.separator.empty()) read.read.separator = card.table.separator[0];
+  read.read.has_header = card.table.has_header && !flags.read.no_header;
+  if (flags.read.names.empty()) read.read.names = card.table.names;
+  if (flags.read.missing.empty()) read.read.missing = card.table.missing;
   // Stdin cannot be looked at before it is read; there the label must be in the table, as in training.
   const bool is_stdin = std::ranges::find(flags.data, "-") != flags.data.end();
   std::vector<std::string> present;
   if (!is_stdin) {
-    with_bad_input([&] {
-      for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
-    });
+    for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
   }
   const auto is_present = [&](const std::string& name) {
     return is_stdin || std::ranges::find(present, name) != present.end();
   };
   if (part) {
     if (is_stdin) throw InvalidInput("--part: the table is read twice; give a file, not stdin");
-    with_bad_input([&] { check_table(flags, model, read); });
+    check_table(flags, model, read);
   }
   for (const train::ColumnUse& column : model.features().columns()) {
     if (!is_present(column.name)) {
@@ -182,7 +180,7 @@ int run(const PredictFlags& flags) {
     train::EncodeOptions encode = {.labels = has_label ? train::LabelUse::kRequired : train::LabelUse::kIgnore,
                                    .first_row = first_row,
                                    .num_threads = flags.threads};
-    if (flags.drop_missing) encode.missing_labels = train::MissingLabels::kMark;
+    if (flags.read.drop_missing) encode.missing_labels = train::MissingLabels::kMark;
     const train::FeatureRows rows = in_table(shown(flags.data), [&] { return model.features().encode(frame, encode); });
     for (std::size_t row = 0; row < rows.label.size(); ++row) {
       if (rows.label[row] != kMissingLabel || keep[row] == 0) continue;
@@ -220,8 +218,7 @@ int run(const PredictFlags& flags) {
     }
     first_row += frame.num_rows;
   };
-  table::AppendResult result;
-  with_bad_input([&] { result = table::append_columns(flags.data, flags.output, options, columns, fill); });
+  const table::RowCounts result = table::append_columns(flags.data, flags.output, options, columns, fill);
   if (dropped > 0) {
     fmt::print(stderr, "{}: left out {} without a label\n", shown(flags.data),
                plural_text(static_cast<double>(dropped), "row"));
@@ -261,7 +258,6 @@ void add_predict(CLI::App& program, Action& action) {
       ->allow_extra_args(false);
   verb->add_flag("--row-number", flags->row_number,
                  "Write the number of the row in DATA, from 1, as row_number: to join decisions back");
-  verb->add_flag("--drop-missing", flags->drop_missing, "Leave out rows without a label, and say how many");
   verb->add_option("--threads", flags->threads, "Threads, 0 = all cores; the result is the same")
       ->type_name("N")
       ->capture_default_str()
@@ -271,9 +267,7 @@ void add_predict(CLI::App& program, Action& action) {
                    "csv, tsv, parquet or arrow; default: by the extension of the output")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
-  verb->add_option("--format", flags->format, "csv, tsv, parquet or arrow; default: by the file's extension")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  add_read_flags(*verb, flags->read);
   verb->add_option("--device", flags->device, "cpu; graphics processors are refused")
       ->type_name("D")
       ->capture_default_str();

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limen/base/text.h"
+
 namespace limen::cli {
 
 std::string one_line(std::string_view text) {
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
+  return escaped(line);
 }
 
 std::string plural_text(double count, std::string_view noun) {

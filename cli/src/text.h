@@ -8,7 +8,7 @@
 
 namespace limen::cli {
 
-/// Line breaks become blanks: errors are one line.
+/// Fit for a terminal: line breaks become blanks, other control characters and bytes that are not UTF-8 are escaped.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// 1234567 -> "1,234,567"; fractions (weights) get two digits, numbers of more than 15 digits an exponent.

@@ -165,7 +165,7 @@ void TrainRun::find_columns() {
   text_columns_ = flags_.features.categorical;
   for (const auto& [name, format] : flags_.features.date) text_columns_.push_back(name);
   table::FrameReadOptions options = read_options(flags_.data);
-  options.progress = nullptr;
+  options.read.progress = nullptr;
   const std::vector<table::ColumnInfo> found = table::describe_columns(flags_.data, options);
   std::vector<std::string> names;
   for (const table::ColumnInfo& column : found) names.push_back(column.name);
@@ -251,7 +251,7 @@ void TrainRun::leave_out_missing(const Frame& frame, std::uint64_t first_row, st
   const std::vector<std::uint8_t> missing = missing_labels(*column);
   for (std::size_t row = 0; row < frame.num_rows; ++row) {
     if (missing[row] == 0) continue;
-    if (!flags_.labels.drop_missing) {
+    if (!flags_.frame.drop_missing) {
       refuse_missing_label(shown(flags_.data), flags_.features.label, first_row + row, label_rule(flags_.labels));
     }
     chosen[row] = 0;
@@ -260,7 +260,7 @@ void TrainRun::leave_out_missing(const Frame& frame, std::uint64_t first_row, st
 
 train::FeatureRows TrainRun::encode_rows(const Frame& frame, std::uint64_t first_row, const std::string& table) {
   train::EncodeOptions options = {.labels = train::LabelUse::kRequired, .first_row = first_row};
-  if (flags_.labels.drop_missing) options.missing_labels = train::MissingLabels::kMark;
+  if (flags_.frame.drop_missing) options.missing_labels = train::MissingLabels::kMark;
   options.num_threads = flags_.training.num_threads;
   train::FeatureRows rows = in_table(table, [&] { return transform_->encode(frame, options); });
   rows_dropped_ += static_cast<std::uint64_t>(std::ranges::count(rows.label, kMissingLabel));
@@ -441,12 +441,10 @@ int TrainRun::run() {
                                      flags_.frame.categorical.end());
   std::optional<train::Model> model;
   train::TrainResult result;
-  with_bad_input([&] {
-    find_columns();
-    find_time_cuts();
-    fit_features();
-    encode();
-  });
+  find_columns();
+  find_time_cuts();
+  fit_features();
+  encode();
   const auto positives = std::ranges::count(set_.train.label, std::uint8_t{1});
   result = train_networks();
   if (!result.diverged.empty()) fmt::print(stderr, "limen: {}: {}\n", flags_.output, result.diverged);
@@ -456,9 +454,9 @@ int TrainRun::run() {
   card_.training.batch = flags_.training.batch.value_or(train::default_batch(set_.train.num_rows));
   card_.training.learning_rate =
       flags_.training.learning_rate.value_or(train::default_learning_rate(flags_.options.encoder.kind));
-  card_.table.separator = frame_options(flags_.frame, "").separator.value_or('\0') == '\0'
+  card_.table.separator = frame_options(flags_.frame, "").read.separator.value_or('\0') == '\0'
                               ? ""
-                              : std::string(1, *frame_options(flags_.frame, "").separator);
+                              : std::string(1, *frame_options(flags_.frame, "").read.separator);
   card_.table.has_header = !flags_.frame.no_header;
   card_.table.missing = flags_.frame.missing;
   card_.class_counts = {static_cast<double>(set_.train.num_rows) - static_cast<double>(positives),

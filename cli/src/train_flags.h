@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "frame_flags.h"
-#include "label_flags.h"
 #include "limen/train/features.h"
 #include "limen/train/options.h"
 

@@ -10,66 +10,49 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
-#include <system_error>
 
 #include "arrow_status.h"
-#include "input_file.h"
+#include "bytes.h"
+#include "limen/base/machine_memory.h"
 #include "limen/base/text.h"
 #include "parquet_plain.h"
 
 namespace limen::table::detail {
 namespace {
 
-constexpr std::int64_t kBatchRows = 65'536;         // decoded at a time: the columns stay in the cache
-constexpr std::int64_t kUnitRows = 1 << 18;         // smaller row groups are put together
-constexpr std::int64_t kMaxRowGroupRows = 1 << 22;  // larger ones are decoded in batches, to bound memory
-constexpr std::int64_t kLargeBatchRows = 1 << 20;   // then of this length
-
-[[noreturn]] void fail(const std::string& name, int error) {
-  throw IoError(IoError::Access::kRead, name, "cannot be read: " + std::generic_category().message(error));
-}
+constexpr std::int64_t kBatchRows = 65'536;  // decoded at a time: the columns stay in the cache
+constexpr std::int64_t kUnitRows = 1 << 18;  // smaller row groups are put together
 
 // Refuses a damaged file's claim on more memory than the machine has. Lives as long as the process, because Arrow's
 // input threads may give back a buffer after the file has been closed.
 arrow::MemoryPool* memory_pool() {
-  static arrow::MemoryPool* const pool = [] {
-    const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
-    return new arrow::CappedMemoryPool(arrow::default_memory_pool(), pages * ::sysconf(_SC_PAGESIZE));
-  }();
+  static arrow::MemoryPool* const pool =
+      new arrow::CappedMemoryPool(arrow::default_memory_pool(), static_cast<std::int64_t>(machine_memory()));
   return pool;
 }
 
-std::shared_ptr<arrow::io::RandomAccessFile> read_into_memory(const Input& input) {
-  InputFile file(input.path);
+std::shared_ptr<arrow::io::RandomAccessFile> read_into_memory(const OpenFile& file) {
+  Bytes bytes(file);
   std::string content;
   constexpr std::size_t kChunk = std::size_t{1} << 24;
   for (std::size_t got = kChunk; got == kChunk;) {
     const std::size_t filled = content.size();
     content.resize(filled + kChunk);
-    got = file.read(std::span(content).subspan(filled));
+    got = bytes.read(std::span(content).subspan(filled));
     content.resize(filled + got);
   }
   return std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(std::move(content)));
 }
 
-std::shared_ptr<arrow::io::RandomAccessFile> open_file(const Input& input) {
-  if (is_stdin(input)) return read_into_memory(input);
-  const int descriptor = ::open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(input.name, errno);
-  struct stat status = {};
-  const int error = ::fstat(descriptor, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
-  if (error != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
-    if (error != 0) fail(input.name, error);
-    return read_into_memory(input);
-  }
-  return value_or_refuse(arrow::io::ReadableFile::Open(descriptor, memory_pool()), input.name, "a file");
+// Read by pread(2), never mapped: touching a page of a mapped file that somebody truncates ends the process.
+std::shared_ptr<arrow::io::RandomAccessFile> random_access(const OpenFile& file) {
+  if (!file.can_seek()) return read_into_memory(file);
+  const int descriptor = ::fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) file.fail(errno);
+  return value_or_refuse(arrow::io::ReadableFile::Open(descriptor, memory_pool()), file.name(), "a file");
 }
 
 void add_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& leaves) {
@@ -82,14 +65,17 @@ void add_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& leav
 void refuse_damaged(const std::string& name, std::string_view what, std::string_view reason) {
   constexpr std::size_t kMaxCharacters = 200;
   reason = reason.substr(0, reason.find('\n'));
-  throw InvalidInput(name + ": cannot be read as " + std::string(what) + ": " + escaped(reason, kMaxCharacters));
+  throw InvalidInput(name, "cannot be read as " + std::string(what) + ": " + escaped(reason, kMaxCharacters));
 }
 
-ArrowFile::ArrowFile(const Input& input)
-    : names_{.table = input.name, .names = {}}, is_parquet_(input.format == Format::kParquet) {
-  guarded(input.name, what(), [&] {
-    file_ = open_file(input);
-    size_ = static_cast<std::uint64_t>(value_or_refuse(file_->GetSize(), input.name, what()));
+ArrowFile::ArrowFile(const std::shared_ptr<KnownFile>& file, Format format, const Limits& limits)
+    : open_file_(file),
+      limits_(limits),
+      names_{.table = file->name, .names = {}},
+      is_parquet_(format == Format::kParquet) {
+  guarded(names_.table, what(), [&] {
+    file_ = random_access(open_file_);
+    size_ = static_cast<std::uint64_t>(value_or_refuse(file_->GetSize(), names_.table, what()));
     is_parquet_ ? open_parquet() : open_ipc();
   });
   for (const std::string& name : schema_->field_names()) names_.names.emplace_back(trimmed(name));
@@ -103,7 +89,7 @@ void ArrowFile::open_parquet() {
   if (size_ == 0) names_.refuse("is empty");
   const std::string start = bytes_at(0);
   if (start == "PARE") names_.refuse("is an encrypted Parquet file (decrypt it first)");
-  if (start != "PAR1") names_.refuse("is not a Parquet file (give its format with --format, or name it by its format)");
+  if (start != "PAR1") throw InvalidInput(names_.table, "is not a Parquet file", Cause::kWrongFormat);
   if (size_ < 3 * kMagicBytes || bytes_at(static_cast<std::int64_t>(size_) - kMagicBytes) != "PAR1") {
     names_.refuse("is cut off or damaged: it does not end like a Parquet file");
   }
@@ -123,13 +109,13 @@ void ArrowFile::open_ipc() {
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   if (start == "ARROW1") {
     ipc_file_ = value_or_refuse(arrow::ipc::RecordBatchFileReader::Open(file_, options), names_.table, what());
-    schema_ = ipc_file_->schema();
+    if (!schema_) schema_ = ipc_file_->schema();
   } else if (start.starts_with("\xff\xff\xff\xff")) {
     refuse_unless_ok(file_->Seek(0), names_.table, what());
     ipc_stream_ = value_or_refuse(arrow::ipc::RecordBatchStreamReader::Open(file_, options), names_.table, what());
-    schema_ = ipc_stream_->schema();
+    if (!schema_) schema_ = ipc_stream_->schema();
   } else {
-    names_.refuse("is not an Arrow IPC file (give its format with --format, or name it by its format)");
+    throw InvalidInput(names_.table, "is not an Arrow IPC file", Cause::kWrongFormat);
   }
 }
 
@@ -141,15 +127,8 @@ std::optional<std::uint64_t> ArrowFile::num_rows() {
   });
 }
 
-void ArrowFile::select(const std::vector<Column*>& chosen) {
-  fields_.clear();
-  for (const Column* column : chosen) fields_.push_back(static_cast<int>(column->index));
-  std::ranges::sort(fields_);
-  fields_.erase(std::ranges::unique(fields_).begin(), fields_.end());
-  for (Column* column : chosen) {
-    const auto place = std::ranges::find(fields_, static_cast<int>(column->index));
-    column->index = static_cast<std::size_t>(place - fields_.begin());
-  }
+void ArrowFile::select(const std::vector<int>& fields) {
+  fields_ = fields;
   guarded(names_.table, what(), [&] {
     if (!is_parquet_) {
       open_ipc();
@@ -163,11 +142,10 @@ void ArrowFile::select(const std::vector<Column*>& chosen) {
   });
 }
 
-void ArrowFile::report(const Progress& progress, const ArrowUnit& unit) {
-  if (!progress) return;
-  if (total_rows_ == 0) total_rows_ = std::max<std::uint64_t>(num_rows().value_or(0), 1);
-  const double share = static_cast<double>(unit.first_row + unit.rows) / static_cast<double>(total_rows_);
-  progress(static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(size_)), size_);
+// Rows whose values one thread may hold.
+std::int64_t ArrowFile::large_batch_rows() const {
+  const std::uint64_t columns = std::max<std::size_t>(columns_.size(), 1);
+  return static_cast<std::int64_t>(std::max<std::uint64_t>(limits_.unit_values / columns / 4, 1 << 12));
 }
 
 parquet::ReaderProperties ArrowFile::parquet_properties(bool is_large) {
@@ -175,7 +153,7 @@ parquet::ReaderProperties ArrowFile::parquet_properties(bool is_large) {
   properties.set_page_checksum_verification(true);
   if (is_large) {
     properties.enable_buffered_stream();
-    properties.set_buffer_size(1 << 20);
+    properties.set_buffer_size(1 << 18);
   }
   return properties;
 }
@@ -183,7 +161,7 @@ parquet::ReaderProperties ArrowFile::parquet_properties(bool is_large) {
 std::unique_ptr<parquet::arrow::FileReader> ArrowFile::parquet_reader(bool is_large) const {
   // Threads: over the columns of a large row group; otherwise the caller decodes several row groups at a time.
   parquet::ArrowReaderProperties arrow_properties(is_large);
-  arrow_properties.set_batch_size(is_large ? kLargeBatchRows : kBatchRows);
+  arrow_properties.set_batch_size(is_large ? large_batch_rows() : kBatchRows);
   arrow_properties.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
   refuse_unless_ok(builder.Open(file_, parquet_properties(is_large), metadata_), names_.table, what());
@@ -256,47 +234,54 @@ std::shared_ptr<arrow::RecordBatch> ArrowFile::next_batch(arrow::RecordBatchRead
   });
 }
 
-std::optional<ArrowUnit> ArrowFile::next_unit() {
-  if (is_parquet_) return next_parquet_unit();
-  if (!ipc_batch_ || ipc_offset_ >= ipc_batch_->num_rows()) {
-    ipc_batch_ = next_ipc_batch();
-    ipc_offset_ = 0;
+std::unique_ptr<ArrowUnit> ArrowFile::next_unit() {
+  auto unit = std::make_unique<ArrowUnit>();
+  unit->first_row = next_row_;
+  if (is_parquet_) {
+    take_parquet(*unit);
+  } else {
+    if (!ipc_batch_ || ipc_offset_ >= ipc_batch_->num_rows()) {
+      ipc_batch_ = next_ipc_batch();
+      ipc_offset_ = 0;
+    }
+    if (ipc_batch_) unit->batch_at_hand = ipc_batch_->Slice(ipc_offset_, kUnitRows);
+    ipc_offset_ += kUnitRows;
   }
-  if (!ipc_batch_) return std::nullopt;
-  ArrowUnit unit;
-  unit.batch = ipc_batch_->Slice(ipc_offset_, kUnitRows);
-  ipc_offset_ += kUnitRows;
-  unit.first_row = next_row_;
-  unit.rows = static_cast<std::uint64_t>(unit.batch->num_rows());
-  next_row_ += unit.rows;
+  if (unit->batch_at_hand) unit->rows = static_cast<std::uint64_t>(unit->batch_at_hand->num_rows());
+  if (!unit->batch_at_hand && unit->row_groups.empty()) return nullptr;
+  next_row_ += unit->rows;
+  unit->bytes_done = bytes_up_to(next_row_);
   return unit;
 }
 
-std::optional<ArrowUnit> ArrowFile::next_parquet_unit() {
-  ArrowUnit unit;
-  unit.first_row = next_row_;
+void ArrowFile::take_parquet(ArrowUnit& unit) {
   if (large_row_group_) {
-    unit.batch = next_batch(*large_row_group_);
-    if (!unit.batch) large_row_group_.reset();
+    unit.batch_at_hand = next_batch(*large_row_group_);
+    if (!unit.batch_at_hand) large_row_group_.reset();
   }
-  while (!unit.batch && next_row_group_ < metadata_->num_row_groups()) {
+  while (!unit.batch_at_hand && next_row_group_ < metadata_->num_row_groups()) {
     const std::int64_t rows =
         guarded(names_.table, what(), [&] { return metadata_->RowGroup(next_row_group_)->num_rows(); });
     if (rows < 0) refuse_damaged_file("a row group has a negative number of rows");
-    if (rows > kMaxRowGroupRows && unit.row_groups.empty()) {
+    const bool is_large = rows / 4 > large_batch_rows();
+    if (is_large && unit.row_groups.empty()) {
       large_row_group_ = open_row_groups({next_row_group_++}, true);
-      unit.batch = next_batch(*large_row_group_);
-      if (!unit.batch) large_row_group_.reset();
+      unit.batch_at_hand = next_batch(*large_row_group_);
+      if (!unit.batch_at_hand) large_row_group_.reset();
       continue;
     }
-    if (!unit.row_groups.empty() && static_cast<std::int64_t>(unit.rows) + rows > kUnitRows) break;
+    const std::int64_t most_rows = std::min(kUnitRows, 4 * large_batch_rows());
+    if (!unit.row_groups.empty() && static_cast<std::int64_t>(unit.rows) + rows > most_rows) break;
     unit.row_groups.push_back(next_row_group_++);
     unit.rows += static_cast<std::uint64_t>(rows);
   }
-  if (unit.batch) unit.rows = static_cast<std::uint64_t>(unit.batch->num_rows());
-  if (!unit.batch && unit.row_groups.empty()) return std::nullopt;
-  next_row_ += unit.rows;
-  return unit;
+}
+
+// As if all rows were of equal length.
+std::uint64_t ArrowFile::bytes_up_to(std::uint64_t row) {
+  if (total_rows_ == 0) total_rows_ = std::max<std::uint64_t>(num_rows().value_or(0), 1);
+  const double share = static_cast<double>(row) / static_cast<double>(total_rows_);
+  return static_cast<std::uint64_t>(std::min(1.0, share) * static_cast<double>(size_));
 }
 
 // Null after the last one. Arrow checks little of an IPC file by itself.

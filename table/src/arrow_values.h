@@ -5,55 +5,47 @@
 #include <arrow/result.h>
 #include <arrow/type.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "batch.h"
 #include "columns.h"
-#include "limen/table/predictions.h"
 
 namespace limen::table::detail {
 
 /// Codes of a label column beside 0 and 1.
 inline constexpr std::uint8_t kMissingLabel = 2;
-inline constexpr std::uint8_t kBadLabelValue = 3;
+inline constexpr std::uint8_t kBadLabel = 3;
 
-/// null, bool, integer, floating or decimal; and string or binary.
+/// null, bool, integer, floating or decimal.
 [[nodiscard]] bool is_plain_number(const arrow::DataType& type);
-[[nodiscard]] bool holds_text(const arrow::DataType& type);
-/// The type itself, or that of the values of a dictionary.
-[[nodiscard]] const arrow::DataType& value_type(const arrow::DataType& type);
-[[noreturn]] void refuse_type(const ColumnNames& names, const Column& column, const arrow::DataType& type,
-                              const char* wanted);
 
-/// A value of a column that holds text.
-[[nodiscard]] std::string_view string_value(const arrow::Array& array, std::int64_t row);
-/// The values of a column of any other type but a dictionary as text shows them.
-[[nodiscard]] arrow::Result<std::shared_ptr<arrow::StringArray>> as_text(const arrow::Array& array);
+/// Refuses a column whose type has no meaning as what is wanted.
+void check_type(const ColumnNames& names, const Wanted& column, const std::shared_ptr<arrow::DataType>& type);
 
-/// Refuses a column whose type has no plain meaning as a number, or as a label.
-void check_number_type(const ColumnNames& names, const Column& column, const arrow::DataType& type);
-void check_label_type(const ColumnNames& names, const Column& column, const arrow::DataType& type);
+/// The values of a column of any type but a dictionary as text shows them.
+[[nodiscard]] arrow::Result<std::shared_ptr<arrow::StringArray>> as_text(const std::shared_ptr<arrow::Array>& array);
+/// The type of the values of a dictionary, or the type itself.
+[[nodiscard]] const std::shared_ptr<arrow::DataType>& value_type(const std::shared_ptr<arrow::DataType>& type);
 
-/// Appends the values of a column whose type was checked, NaN for null. Integers and decimals are rounded to double.
-void append_numbers(const arrow::Array& array, std::vector<double>& values);
-/// Puts them into a column that is long enough, from row `begin` on: float32 into a single-precision column, any number
-/// into a double-precision one.
-void put_numbers(const arrow::Array& array, RealColumn& column, std::size_t begin);
-/// Appends 0, 1 or one of the codes above.
-void append_labels(const arrow::Array& array, std::vector<std::uint8_t>& labels);
+/// Appends the values of a column whose type was checked. Reals: NaN for null, integers and decimals are rounded.
+/// Labels: 0, 1 or one of the codes above. Texts: TextValues::kMissing for null. A text that is to be a number and is
+/// none becomes NaN; first_bad, when it is unset, is set to its row.
+void append_values(const std::shared_ptr<arrow::Array>& array, const Wanted& column, const ValueRules& rules,
+                   const std::string& table, Batch& batch, Values& values, std::optional<std::size_t>& first_bad);
+void append_texts(const std::shared_ptr<arrow::Array>& array, const ValueRules& rules, const std::string& table,
+                  Texts& texts);
 
-/// No rows, in the precision of the type.
-[[nodiscard]] RealColumn empty_column(const arrow::DataType& type);
+/// Whether all values are finite.
+[[nodiscard]] bool all_finite(std::span<const float> values);
+[[nodiscard]] bool all_finite(std::span<const double> values);
 
-/// Whether `size` values from `begin` on are finite.
-[[nodiscard]] bool all_finite(RealSpan values, std::size_t begin, std::size_t size);
-
-/// What is wrong with a value that is null or, as a number, not finite; with the hint at drop_missing.
-[[nodiscard]] std::string bad_value(const arrow::Array& array, std::int64_t row);
-/// A value as a message shows it, between quotes.
+/// A value as the file has it; empty for null.
 [[nodiscard]] std::string shown_value(const arrow::Array& array, std::int64_t row);
 
 }  // namespace limen::table::detail

@@ -1,106 +1,75 @@
 // SPDX-License-Identifier: MIT
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
+#include "limen/table/counts.h"
 
-#include "arrow_tables.h"
-#include "csv_table.h"
-#include "input.h"
+#include <cmath>
+
+#include "batch_source.h"
+#include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "limen/table/predictions.h"
-#include "row_source.h"
 
 namespace limen::table {
 namespace {
 
-using detail::Column;
-using detail::ColumnNames;
+constexpr double kMaxCount = 9007199254740992.0;  // 2^53: every whole number up to it is a double
 
-std::vector<Column> choose_columns(const ColumnNames& names, const ReadOptions& options) {
-  std::vector<Column> columns = {names.require("level", ""), names.require(options.columns.score, "--score"),
-                                 names.require("positives", ""), names.require("rows", "")};
-  if (std::optional<Column> column = names.find(options.columns.uncertainty)) columns.push_back(*std::move(column));
-  return columns;
-}
-
-std::string shown(double value) {
-  std::array<char, 32> text = {};
-  return '"' + std::string(text.data(), std::to_chars(text.begin(), text.end(), value).ptr) + '"';
-}
-
-// `values` are those of choose_columns; refuse(column, what) names the place.
-template <typename Refuse>
-CountedBin checked_bin(std::span<const double> values, const Refuse& refuse) {
-  constexpr double kMaxCount = 9007199254740992.0;  // 2^53: every whole number up to it is a double
-  for (std::size_t column = 0; column < values.size(); ++column) {
-    const double value = values[column];
-    if (!std::isfinite(value)) refuse(column, "the value is missing or not finite");
+// The values of a row by column: level, score, positives, rows and, where there is one, uncertainty.
+CountedBin checked_bin(const detail::Batch& batch, std::size_t row, std::span<const detail::Wanted> columns,
+                       const Where& place) {
+  const auto value = [&](std::size_t column) { return std::get<detail::Reals>(batch.columns[column])[row]; };
+  const auto refuse = [&](std::size_t column, const std::string& problem) {
+    throw InvalidInput(Where{.source = place.source, .place = place.place, .column = columns[column].name}, problem);
+  };
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    const double number = value(column);
+    if (!std::isfinite(number)) refuse(column, "the value is missing or not finite");
     const bool is_count = column == 0 || column == 2 || column == 3;
-    if (is_count && (value < 0 || value > kMaxCount || value != std::floor(value))) {
-      refuse(column, shown(value) + " is not a whole number from 0 to 2^53");
+    if (is_count && (number < 0 || number > kMaxCount || number != std::floor(number))) {
+      refuse(column, quoted(number_text(number)) + " is not a whole number from 0 to 2^53");
     }
   }
-  CountedBin bin = {.level = static_cast<std::int64_t>(values[0]),
-                    .score = values[1],
-                    .positives = static_cast<std::int64_t>(values[2]),
-                    .rows = static_cast<std::int64_t>(values[3])};
+  CountedBin bin = {.level = static_cast<std::int64_t>(value(0)),
+                    .score = value(1),
+                    .positives = static_cast<std::int64_t>(value(2)),
+                    .rows = static_cast<std::int64_t>(value(3))};
   if (bin.positives > bin.rows) {
     refuse(2, "there are " + std::to_string(bin.positives) + " positives in " + std::to_string(bin.rows) + " rows");
   }
-  if (values.size() > 4) bin.uncertainty = values[4];
+  if (columns.size() > 4) bin.uncertainty = value(4);
   return bin;
-}
-
-std::vector<CountedBin> read_csv_counts(const detail::Input& input, const ReadOptions& options) {
-  // Missing values come back unset, for checked_bin() to refuse: there is no dropping rows of counts.
-  detail::CsvTable table(input, {}, options.progress, true);
-  const std::vector<Column> columns = choose_columns(table.names(), options);
-  std::vector<CountedBin> bins;
-  std::vector<double> values(columns.size());
-  while (const detail::CsvRow* row = table.next()) {
-    for (std::size_t column = 0; column < columns.size(); ++column) {
-      values[column] = table.values().number(*row, columns[column]).value_or(std::nan(""));
-    }
-    bins.push_back(checked_bin(values, [&](std::size_t column, const std::string& what) {
-      table.values().refuse_value(*row, columns[column], what);
-    }));
-  }
-  return bins;
-}
-
-std::vector<CountedBin> read_arrow_counts(const detail::Input& input, const ReadOptions& options) {
-  ColumnNames names;
-  std::vector<Column> columns;
-  std::vector<CountedBin> bins;
-  const auto choose = [&](const ColumnNames& all) {
-    names = all;
-    columns = choose_columns(all, options);
-    return columns;
-  };
-  detail::for_each_arrow_row(input, choose, [&](std::uint64_t row, std::span<const double> values) {
-    bins.push_back(checked_bin(values, [&](std::size_t column, const std::string& what) {
-      names.refuse("row " + std::to_string(row) + ", column " + quoted(columns[column].name) + ": " + what);
-    }));
-  });
-  return bins;
 }
 
 }  // namespace
 
-std::vector<CountedBin> read_counts(const std::string& path, const ReadOptions& options) {
-  const std::vector<detail::Input> inputs = detail::resolve_inputs({path}, options.format);
+std::vector<CountedBin> read_counts(const TableFiles& files, const CountOptions& options) {
   std::vector<CountedBin> bins;
-  for (const detail::Input& input : inputs) {
-    std::vector<CountedBin> more =
-        detail::is_text(input.format) ? read_csv_counts(input, options) : read_arrow_counts(input, options);
-    bins.insert(bins.end(), more.begin(), more.end());
+  // One file after the other, because each may or may not have the column of uncertainty.
+  for (const auto& file : files.files()) {
+    TableFiles one(file->path);
+    detail::BatchSource source(one, options.read, detail::limits_for(options.read.max_bytes));
+    std::vector<detail::Wanted> wanted;
+    std::string place;
+    source.start([&](const detail::FileReader& reader) {
+      place = reader.csv() != nullptr ? "line " : "row ";
+      for (const std::string& name :
+           {std::string("level"), options.score, std::string("positives"), std::string("rows")}) {
+        wanted.push_back({.name = name, .index = reader.names().require(name)});
+      }
+      if (const auto column = reader.names().find(options.uncertainty)) {
+        wanted.push_back({.name = options.uncertainty, .index = *column});
+      }
+      // Missing values are kept, for checked_bin() to refuse.
+      return detail::Selection{
+          .wanted = wanted, .rules = detail::value_rules(options.read, MissingRule::kKeep), .with_places = true};
+    });
+    while (const std::optional<detail::Batch> batch = source.next(detail::Limits().batch_rows)) {
+      for (std::size_t row = 0; row < batch->num_rows; ++row) {
+        bins.push_back(checked_bin(*batch, row, wanted,
+                                   {.source = file->name, .place = place + std::to_string(batch->places[row])}));
+      }
+    }
+    if (files.files().size() == 1) source.require_rows();
   }
-  detail::require_rows(inputs, bins.size(), 0);
+  if (bins.empty()) throw InvalidInput(files.name(), "no rows", Cause::kNoRows);
   return bins;
 }
 

@@ -17,11 +17,10 @@ struct Signature {
   std::string_view meaning;
 };
 
-constexpr std::array<Signature, 7> kSignatures = {{
-    {"PAR1", "looks like a Parquet file, not text (name it .parquet, or give --format parquet)"},
-    {"ARROW1", "looks like an Arrow IPC file, not text (name it .arrow, or give --format arrow)"},
+constexpr std::array<Signature, 6> kSignatures = {{
+    {"PAR1", "looks like a Parquet file, not text"},
+    {"ARROW1", "looks like an Arrow IPC file, not text"},
     {"FEA1", "looks like a Feather file of version 1, not text (write it again as Parquet or CSV)"},
-    {"\x28\xb5\x2f\xfd", "looks like a zstd file, not text (unpack it, or pipe it in through zstd -dc)"},
     {"PK\x03\x04", "looks like a zip or .xlsx file, not text (unpack it, or save the sheet as CSV)"},
     {"\xff\xfe", "looks like UTF-16 text (save it as UTF-8)"},
     {"\xfe\xff", "looks like UTF-16 text (save it as UTF-8)"},
@@ -53,8 +52,8 @@ std::size_t last_record_end(std::string_view text, char separator) {
 
 }  // namespace
 
-CsvBlocks::CsvBlocks(InputFile& file, char separator, const CsvLimits& limits)
-    : file_(file), separator_(separator), limits_(limits) {}
+CsvBlocks::CsvBlocks(const std::string& name, Bytes& bytes, char separator, const Limits& limits)
+    : name_(name), bytes_(bytes), separator_(separator), limits_(limits) {}
 
 std::optional<CsvBlock> CsvBlocks::next() {
   if (at_end_) return std::nullopt;
@@ -64,7 +63,7 @@ std::optional<CsvBlock> CsvBlocks::next() {
   while (true) {
     const std::size_t filled = block.bytes.size();
     block.bytes.resize(filled + asked);
-    const std::size_t got = file_.read(std::span(block.bytes).subspan(filled));
+    const std::size_t got = bytes_.read(std::span(block.bytes).subspan(filled));
     block.bytes.resize(filled + got);
     if (at_start_) check_start(block);
     at_end_ = got < asked;
@@ -91,7 +90,7 @@ void CsvBlocks::check_start(CsvBlock& block) {
   at_start_ = false;
   for (const Signature& signature : kSignatures) {
     if (block.text().starts_with(signature.bytes)) {
-      throw InvalidInput(file_.name() + ": " + std::string(signature.meaning));
+      throw InvalidInput(name_, std::string(signature.meaning), Cause::kWrongFormat);
     }
   }
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";

@@ -7,22 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "input_file.h"
+#include "bytes.h"
+#include "read_limits.h"
 
 namespace limen::table::detail {
-
-/// Sizes that bound memory; the tests make them small.
-struct CsvLimits {
-  /// Bytes asked from the file at a time; at least 16 are.
-  std::size_t chunk_bytes = std::size_t{1} << 18;
-  /// A longer record is refused.
-  std::size_t max_record_bytes = std::size_t{64} << 20;
-  /// Blocks that a reader in batches parses at a time.
-  std::size_t blocks_per_run = 64;
-  /// append_csv fills about this many rows at a time, or fewer when their text has batch_bytes.
-  std::size_t batch_rows = 65'536;
-  std::size_t batch_bytes = std::size_t{32} << 20;
-};
 
 /// Whole records of a file, one after the other.
 struct CsvBlock {
@@ -35,25 +23,25 @@ struct CsvBlock {
 };
 
 /// Cuts a file at record ends into blocks of about chunk_bytes. Where a record ends is decided as by CsvRows, to whom
-/// it is left to refuse what is malformed: up to the first malformed place the cuts are right. Throws IoError from the
-/// file, and InvalidInput for a known binary format. Memory: the larger of one chunk and twice the longest record.
+/// it is left to refuse what is malformed: up to the first malformed place the cuts are right. Throws what the bytes
+/// throw, and InvalidInput for a known binary format. Memory: the larger of one chunk and twice the longest record.
 class CsvBlocks {
  public:
-  /// The file must outlive this object.
-  CsvBlocks(InputFile& file, char separator, const CsvLimits& limits);
+  /// name: of the file, as messages show it. The bytes must outlive this object.
+  CsvBlocks(const std::string& name, Bytes& bytes, char separator, const Limits& limits);
 
   /// The next block, unset after the last one.
   [[nodiscard]] std::optional<CsvBlock> next();
 
-  [[nodiscard]] const InputFile& file() const { return file_; }
   [[nodiscard]] bool has_byte_order_mark() const { return has_byte_order_mark_; }
 
  private:
   void check_start(CsvBlock& block);
 
-  InputFile& file_;
+  std::string name_;
+  Bytes& bytes_;
   char separator_;
-  CsvLimits limits_;
+  Limits limits_;
   std::vector<char> rest_;  // read behind the end of the last block
   bool at_start_ = true;
   bool at_end_ = false;

@@ -19,28 +19,18 @@ const char* find(const char* begin, const char* end, char wanted) {
 
 }  // namespace
 
-CsvRows::CsvRows(InputFile& file, char separator, const CsvLimits& limits,
-                 std::function<void(std::uint64_t, std::uint64_t)> progress)
-    : name_(file.name()),
-      separator_(separator),
-      limits_(limits),
-      blocks_(std::in_place, file, separator, limits),
-      progress_(std::move(progress)) {
-  next_block();
-}
-
-CsvRows::CsvRows(const std::string& name, char separator, const CsvLimits& limits, const CsvBlock& block,
+CsvRows::CsvRows(const std::string& name, char separator, std::size_t max_record_bytes, const CsvBlock& block,
                  const CsvPlace& place)
-    : name_(name), separator_(separator), limits_(limits), block_(&block), place_(place) {
-  start_block();
+    : name_(name), separator_(separator), max_record_bytes_(max_record_bytes), block_(block), place_(place) {
+  begin_ = block_.bytes.data() + block_.begin;
+  end_ = block_.bytes.data() + block_.bytes.size();
+  quote_ = find(begin_, end_, '"');
+  const char* const nul = find(begin_, end_, '\0');
+  if (nul != end_) refuse("line " + std::to_string(line_of(nul)) + " has a NUL byte: looks like a binary file");
 }
 
 const CsvRow* CsvRows::next() {
-  while (true) {
-    if (begin_ == end_) {
-      if (!next_block()) return nullptr;
-      continue;
-    }
+  while (begin_ != end_) {
     split_record();
     if (row_.fields.size() == 1 && trimmed(row_.text).empty()) {
       if (place_.blank_line == 0) place_.blank_line = row_.line;
@@ -51,40 +41,7 @@ const CsvRow* CsvRows::next() {
     }
     return &row_;
   }
-}
-
-void CsvRows::unread() {
-  begin_ = row_.text.data();
-  quote_ = nullptr;
-  place_ = {.line = row_.line, .blank_line = 0};
-}
-
-CsvBlock CsvRows::take_block() {
-  const auto consumed = static_cast<std::size_t>(begin_ - own_block_.bytes.data());
-  CsvBlock rest = std::exchange(own_block_, {});
-  rest.begin = consumed;
-  begin_ = end_ = quote_ = nullptr;
-  return rest;
-}
-
-bool CsvRows::next_block() {
-  std::optional<CsvBlock> block = blocks_ ? blocks_->next() : std::nullopt;
-  if (!block) return false;
-  own_block_ = *std::move(block);
-  start_block();
-  if (progress_) {
-    const InputFile& file = blocks_->file();
-    progress_(file.bytes_read(), file.size() == 0 ? 0 : std::max(file.size(), file.bytes_read()));
-  }
-  return true;
-}
-
-void CsvRows::start_block() {
-  begin_ = block_->bytes.data() + block_->begin;
-  end_ = block_->bytes.data() + block_->bytes.size();
-  quote_ = find(begin_, end_, '"');
-  const char* const nul = find(begin_, end_, '\0');
-  if (nul != end_) refuse("line " + std::to_string(line_of(nul)) + " has a NUL byte: looks like a binary file");
+  return nullptr;
 }
 
 // Splits the record at begin_ into row_ and moves begin_ behind it.
@@ -94,7 +51,7 @@ void CsvRows::split_record() {
   if (quote_ < newline) {
     split_quoted();
   } else {
-    if (newline == end_ && block_->is_record_start) refuse_long_record(nullptr);
+    if (newline == end_ && block_.is_record_start) refuse_long_record(nullptr);
     split_plain(newline);
   }
 }
@@ -124,7 +81,7 @@ void CsvRows::split_quoted() {
       while (true) {
         at = find(at + 1, end_, '"');
         if (at == end_) {
-          if (block_->is_record_start) refuse_long_record(field);
+          if (block_.is_record_start) refuse_long_record(field);
           refuse("the quote opened on line " + std::to_string(line_of(field)) + " is not closed");
         }
         ++at;
@@ -144,7 +101,7 @@ void CsvRows::split_quoted() {
     if (is_last) break;
     ++at;
   }
-  if (at == end_ && block_->is_record_start) refuse_long_record(nullptr);
+  if (at == end_ && block_.is_record_start) refuse_long_record(nullptr);
   finish_record(at);
   place_.line += static_cast<std::uint64_t>(std::count(begin, at, '\n'));
 }
@@ -161,11 +118,11 @@ void CsvRows::finish_record(const char* stop) {
   place_.line += 1;
 }
 
-void CsvRows::refuse(const std::string& what) const { throw InvalidInput(name_ + ": " + what); }
+void CsvRows::refuse(const std::string& what) const { throw InvalidInput(name_, what); }
 
 void CsvRows::refuse_long_record(const char* open_quote) const {
   const std::string what = "the record on line " + std::to_string(place_.line) + " is longer than " +
-                           std::to_string(limits_.max_record_bytes >> 20) + " MiB";
+                           std::to_string(max_record_bytes_ >> 20) + " MiB";
   if (open_quote == nullptr) refuse(what);
   refuse(what + " (probably the quote opened on line " + std::to_string(line_of(open_quote)) + " is not closed)");
 }

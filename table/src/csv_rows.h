@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,22 +25,21 @@ struct CsvPlace {
   std::uint64_t blank_line = 0;  ///< first of the blank lines just before it, 0 when there is none
 };
 
-/// Splits a file, or a block of one, into records and fields by RFC 4180, with any separator.
+/// Splits a block of a file into records and fields by RFC 4180, with any separator.
+///
+/// Written by hand, because Arrow's parser reads without a word what is refused here, does not tell physical lines, and
+/// does not keep fields as they are written, which copying text to text needs.
 ///
 /// A field that starts with a double quote ends at the next quote that is not doubled, and may hold separators and line
 /// ends; a quote inside an unquoted field is an ordinary character. A line ends with LF or CRLF, the last one also with
 /// the file. A UTF-8 byte order mark is skipped, and so are lines at the end that are empty or hold only blanks.
 ///
-/// Throws what CsvBlocks throws, and InvalidInput that names path and line for: a NUL byte, a blank line before further
-/// rows, an unclosed quote, text after a closing quote, a record above max_record_bytes.
+/// Throws InvalidInput that names path and line for: a NUL byte, a blank line before further rows, an unclosed quote,
+/// text after a closing quote, a record above max_record_bytes.
 class CsvRows {
  public:
-  /// progress: see ReadOptions. The file must outlive this object.
-  CsvRows(InputFile& file, char separator, const CsvLimits& limits,
-          std::function<void(std::uint64_t, std::uint64_t)> progress = nullptr);
-
-  /// The records of one block, which must outlive this object. `name` is that of the file.
-  CsvRows(const std::string& name, char separator, const CsvLimits& limits, const CsvBlock& block,
+  /// The block must outlive this object. `name` is that of the file.
+  CsvRows(const std::string& name, char separator, std::size_t max_record_bytes, const CsvBlock& block,
           const CsvPlace& place);
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
@@ -50,23 +47,13 @@ class CsvRows {
   /// The next record, null after the last one.
   [[nodiscard]] const CsvRow* next();
 
-  /// Makes the record last returned the next one again; to be called only while it is still good.
-  void unread();
-
-  /// For a caller that goes on by itself: what is left of the block at hand, and the blocks after it.
-  [[nodiscard]] CsvBlock take_block();
-  [[nodiscard]] CsvBlocks& blocks() { return *blocks_; }
-
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] char separator() const { return separator_; }
+  /// Bytes of the block before the next record.
+  [[nodiscard]] std::size_t consumed() const { return static_cast<std::size_t>(begin_ - block_.bytes.data()); }
   [[nodiscard]] CsvPlace place() const { return place_; }
-  [[nodiscard]] bool has_byte_order_mark() const { return blocks_ && blocks_->has_byte_order_mark(); }
   /// Whether the record last returned ended with CRLF.
   [[nodiscard]] bool ended_with_crlf() const { return ended_with_crlf_; }
 
  private:
-  bool next_block();
-  void start_block();
   void split_record();
   void split_plain(const char* newline);
   void split_quoted();
@@ -75,16 +62,13 @@ class CsvRows {
   [[noreturn]] void refuse_long_record(const char* open_quote) const;
   [[nodiscard]] std::uint64_t line_of(const char* position) const;
 
-  std::string name_;
+  const std::string& name_;
   char separator_;
-  CsvLimits limits_;
-  std::optional<CsvBlocks> blocks_;
-  std::function<void(std::uint64_t, std::uint64_t)> progress_;
+  std::size_t max_record_bytes_;
 
-  //  *block_:  | consumed | next record ... |
-  //                     begin_             end_
-  CsvBlock own_block_;
-  const CsvBlock* block_ = &own_block_;
+  //  block_:  | consumed | next record ... |
+  //                    begin_             end_
+  const CsvBlock& block_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   const char* quote_ = nullptr;  // first quote at or after begin_, once it was looked for; else before begin_

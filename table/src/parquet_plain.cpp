@@ -36,7 +36,7 @@ bool read_numbers(parquet::ColumnReader& column, std::span<Value> values) {
   return read_each<Type>(
       column, values.size(), [&](std::size_t row) { return values.data() + row; },
       [&](std::size_t row, std::size_t count) {
-        return all_finite(std::span<const Value>(values.subspan(row, count)), 0, count);
+        return all_finite(std::span<const Value>(values.subspan(row, count)));
       });
 }
 

@@ -1,186 +1,120 @@
 // SPDX-License-Identifier: MIT
 #include "limen/table/predictions.h"
 
-#include <algorithm>
-#include <future>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <type_traits>
+#include <utility>
 
-#include "append.h"
-#include "arrow_tables.h"
-#include "csv.h"
-#include "input.h"
+#include "batch_source.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "row_source.h"
+#include "prediction_batches.h"
 
 namespace limen::table {
 namespace {
 
-using detail::Input;
-using detail::RowSource;
+using detail::Batch;
+using detail::BatchSource;
+using detail::ColumnNames;
+using detail::FileReader;
+using detail::Kind;
+using detail::Wanted;
 
-constexpr std::size_t kBatchRows = 1'000'000;
-constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
-
-std::unique_ptr<RowSource> open_rows(const Input& input, const ReadOptions& options) {
-  return detail::is_text(input.format) ? detail::open_csv(input, options) : detail::open_arrow(input, options);
-}
-
-// The rows of several files, one after the other.
-class RowStream {
+// A source of the columns score, uncertainty, label and, where the tables have it, weight.
+class PredictionSource {
  public:
-  RowStream(const std::vector<std::string>& paths, const ReadOptions& options)
-      : inputs_(detail::resolve_inputs(paths, options.format)), options_(options) {
-    options_.progress = nullptr;
-    progress_.emplace(inputs_, options.progress);
-    if (inputs_.size() > 1) find_precision();
+  PredictionSource(const TableFiles& files, const PredictionOptions& options, const detail::Limits& limits)
+      : files_(files), options_(options), source_(files, options.read, limits) {
+    // All batches have one precision: single only when all files do.
+    if (files.files().size() > 1) {
+      source_.for_each_file([this](FileReader& reader) {
+        const ColumnNames& names = reader.names();
+        score_is_single_ = score_is_single_ && reader.is_single(names.require(options_.columns.score));
+        uncertainty_is_single_ =
+            uncertainty_is_single_ && reader.is_single(names.require(options_.columns.uncertainty));
+      });
+    }
+    source_.start([this](const FileReader& reader) { return choose(reader.names()); });
   }
 
-  // The next rows, at least `rows` unless the files end; unset after the last ones. Refuses files without any rows.
-  std::optional<Predictions> next(std::size_t rows) {
-    std::optional<Predictions> batch = empty_;
-    while (next_input_ < inputs_.size() || source_) {
-      if (!source_) open_next();
-      if (!batch) batch = source_->empty();
-      const std::size_t rows_so_far = batch->label.size();
-      const bool has_more = source_->read(*batch, rows == kAllRows ? rows : rows - rows_so_far);
-      if (!has_more) source_.reset();
-      if (batch->label.size() >= rows) break;
-    }
-    if (!batch) return std::nullopt;
-    rows_kept_ += batch->label.size();
-    rows_dropped_ += batch->rows_dropped;
-    if (batch->label.empty()) {
-      if (next_input_ == inputs_.size() && !source_) detail::require_rows(inputs_, rows_kept_, rows_dropped_);
-      if (batch->rows_dropped == 0) return std::nullopt;
-    }
-    return batch;
+  [[nodiscard]] BatchSource& source() { return source_; }
+
+  void check_end() const {
+    source_.require_rows();
+    require_positive_seen(options_.labels, source_.labels(), files_.name(), options_.columns.label);
+  }
+
+  static Predictions take(Batch& batch) {
+    const auto reals = [](detail::Values& values) {
+      if (auto* singles = std::get_if<detail::Singles>(&values))
+        return RealColumn(RealColumn::Values(std::move(*singles)));
+      return RealColumn(RealColumn::Values(std::move(std::get<detail::Reals>(values))));
+    };
+    Predictions rows = {.score = reals(batch.columns[0]),
+                        .uncertainty = reals(batch.columns[1]),
+                        .label = std::move(std::get<detail::Labels>(batch.columns[2]))};
+    if (batch.columns.size() > 3) rows.weight = std::move(std::get<detail::Reals>(batch.columns[3]));
+    rows.rows_dropped = batch.rows_dropped;
+    return rows;
   }
 
  private:
-  // Single precision only when all files have it. Stdin, which cannot be read twice, counts as double.
-  void find_precision() {
-    bool score_is_single = true;
-    bool uncertainty_is_single = true;
-    for (const Input& input : inputs_) {
-      const Predictions rows = is_stdin(input) ? Predictions{} : open_rows(input, options_)->empty();
-      score_is_single = score_is_single && rows.score.is_single();
-      uncertainty_is_single = uncertainty_is_single && rows.uncertainty.is_single();
-      if (!score_is_single && !uncertainty_is_single) break;
+  detail::Selection choose(const ColumnNames& names) {
+    const PredictionColumns& columns = options_.columns;
+    detail::Selection selection;
+    selection.rules = detail::value_rules(
+        options_.read, options_.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse, options_.labels);
+    selection.wanted = {
+        {.name = columns.score, .keeps_single = score_is_single_, .index = names.require(columns.score)},
+        {.name = columns.uncertainty,
+         .keeps_single = uncertainty_is_single_,
+         .index = names.require(columns.uncertainty)},
+        {.name = columns.label, .kind = Kind::kLabel, .index = names.require(columns.label)}};
+    const auto weight = columns.weight_required ? names.require(columns.weight) : names.find(columns.weight);
+    if (weight) selection.wanted.push_back({.name = columns.weight, .is_weight = true, .index = *weight});
+    if (!has_weight_) has_weight_ = weight.has_value();
+    if (*has_weight_ != weight.has_value()) {
+      names.refuse((*has_weight_ ? "has no column " : "has a column ") + quoted(columns.weight) + ", unlike " +
+                   files_.files().front()->name);
     }
-    empty_.emplace();
-    if (score_is_single) empty_->score = std::vector<float>();
-    if (uncertainty_is_single) empty_->uncertainty = std::vector<float>();
+    return selection;
   }
 
-  void open_next() {
-    const Input& input = inputs_[next_input_++];
-    options_.progress = progress_->next(input);
-    source_ = open_rows(input, options_);
-    if (!has_weight_) has_weight_ = source_->has_weight();
-    if (*has_weight_ == source_->has_weight()) return;
-    throw InvalidInput(input.name + (*has_weight_ ? ": has no column " : ": has a column ") +
-                       quoted(options_.columns.weight) + ", unlike " + inputs_.front().name);
-  }
-
-  std::vector<Input> inputs_;
-  ReadOptions options_;  // with the progress of the file at hand
-  std::optional<detail::FileProgress> progress_;
-  std::optional<Predictions> empty_;  // unset: that of the only source
-  std::size_t next_input_ = 0;
-  std::unique_ptr<RowSource> source_;
+  TableFiles files_;
+  const PredictionOptions& options_;
+  bool score_is_single_ = true;
+  bool uncertainty_is_single_ = true;
   std::optional<bool> has_weight_;
-  std::size_t rows_kept_ = 0;
-  std::size_t rows_dropped_ = 0;
+  BatchSource source_;
 };
 
 }  // namespace
 
-std::size_t RealColumn::size() const {
-  return std::visit([](const auto& values) { return values.size(); }, values_);
+Predictions read_predictions(const TableFiles& files, const PredictionOptions& options) {
+  PredictionSource predictions(files, options, detail::limits_for(options.read.max_bytes));
+  std::optional<Batch> batch = predictions.source().next(BatchSource::kAllRows);
+  predictions.check_end();
+  return PredictionSource::take(batch.value());
 }
 
-RealSpan RealColumn::span() const {
-  return std::visit([](const auto& values) { return RealSpan(std::span(values)); }, values_);
-}
-
-void RealColumn::reserve(std::size_t rows) {
-  std::visit([rows](auto& values) { values.reserve(rows); }, values_);
-}
-
-void RealColumn::append(RealSpan more) {
-  more.visit([this](auto span) {
-    using Value = std::remove_cv_t<typename decltype(span)::element_type>;
-    if (Vector<Value>* values = std::get_if<Vector<Value>>(&values_)) {
-      values->insert(values->end(), span.begin(), span.end());
-      return;
-    }
-    if (is_single()) {
-      const auto& values = std::get<Vector<float>>(values_);
-      values_ = Vector<double>(values.begin(), values.end());
-    }
-    auto& values = std::get<Vector<double>>(values_);
-    values.insert(values.end(), span.begin(), span.end());
-  });
-}
-
-Predictions read_predictions(const std::vector<std::string>& paths, const ReadOptions& options) {
-  return RowStream(paths, options).next(kAllRows).value();
-}
-
-Predictions read_predictions(const std::string& path, const ReadOptions& options) {
-  return read_predictions(std::vector{path}, options);
-}
-
-void for_each_batch(const std::vector<std::string>& paths, const ReadOptions& options,
+void for_each_batch(const TableFiles& files, const PredictionOptions& options,
                     const std::function<void(const Predictions&)>& visit) {
-  RowStream stream(paths, options);
-  // A future of std::async waits in its destructor: no thread is left behind when `visit` throws.
-  const auto read_ahead = [&stream] {
-    return std::async(std::launch::async, [&stream] { return stream.next(kBatchRows); });
-  };
-  std::future<std::optional<Predictions>> ahead = read_ahead();
-  while (const std::optional<Predictions> batch = ahead.get()) {
-    ahead = read_ahead();
-    visit(*batch);
-  }
+  detail::for_each_batch(files, options, detail::limits_for(options.read.max_bytes), visit);
 }
 
-std::optional<std::uint64_t> estimate_rows(const std::vector<std::string>& paths, const ReadOptions& options) {
-  std::uint64_t rows = 0;
-  for (const Input& input : detail::resolve_inputs(paths, options.format)) {
-    if (is_stdin(input)) return std::nullopt;
-    const auto count =
-        detail::is_text(input.format) ? detail::estimate_csv_rows(input) : detail::estimate_arrow_rows(input);
-    if (!count) return std::nullopt;
-    rows += *count;
-  }
+void detail::for_each_batch(const TableFiles& files, const PredictionOptions& options, const Limits& limits,
+                            const std::function<void(const Predictions&)>& visit) {
+  PredictionSource predictions(files, options, limits);
+  predictions.source().for_each(limits.batch_rows, [&](Batch& batch) { visit(PredictionSource::take(batch)); });
+  predictions.check_end();
+}
+
+std::optional<std::uint64_t> estimate_rows(const TableFiles& files, const ReadOptions& options) {
+  if (files.has_stdin()) return std::nullopt;
+  std::optional<std::uint64_t> rows = 0;
+  BatchSource(files, options, {}).for_each_file([&](FileReader& reader) {
+    const std::optional<std::uint64_t> more = reader.estimate_rows();
+    rows = rows && more ? std::optional(*rows + *more) : std::nullopt;
+  });
   return rows;
-}
-
-AppendResult append_decisions(const std::vector<std::string>& inputs, const std::string& output,
-                              const AppendOptions& options, const std::function<void(const DecisionBatch&)>& decide) {
-  const ReadOptions& read = options.read;
-  const detail::AppendPlan plan = {.wanted = {{.name = read.columns.score, .option = "--score"},
-                                              {.name = read.columns.uncertainty, .option = "--uncertainty"}},
-                                   .rules = {.rule = read.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse},
-                                   .added = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}},
-                                   .progress = read.progress};
-  return detail::append(detail::resolve_inputs(inputs, read.format), output, options.output_format, plan,
-                        [&decide](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
-                          decide({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
-                                  .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
-                                  .decision = std::get<std::vector<std::uint8_t>>(added[0]),
-                                  .level = std::get<std::vector<std::int32_t>>(added[1])});
-                        });
-}
-
-AppendResult append_decisions(const std::string& input, const std::string& output, const ReadOptions& options,
-                              const std::function<void(const DecisionBatch&)>& decide) {
-  return append_decisions(std::vector{input}, output, {.read = options}, decide);
 }
 
 }  // namespace limen::table

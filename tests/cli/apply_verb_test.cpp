@@ -128,5 +128,13 @@ TEST_F(Apply, TakesABoundaryOfManyLevels) {
             "score,uncertainty,decision,level\n5000,5000.5,1,5000\n4999,5000.5,0,5000\n0,-1,1,0\n");
 }
 
+TEST_F(Apply, AnEmptyTableStaysATable) {
+  write_file("empty.csv", "id,score,uncertainty\n");
+  EXPECT_EQ(run({"apply", "b.json", "empty.csv", "-o", "out.csv"}).exit_code, 0);
+  EXPECT_EQ(file_text("out.csv"), "id,score,uncertainty,decision,level\n");
+  EXPECT_EQ(run({"apply", "b.json", "empty.csv", "-o", "out.parquet"}).exit_code, 0);
+  EXPECT_THAT(file_text("out.parquet"), ::testing::StartsWith("PAR1"));
+}
+
 }  // namespace
 }  // namespace limen::cli::test

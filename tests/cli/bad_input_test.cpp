@@ -15,6 +15,7 @@ class BadInput : public CliTest {
     write_file("good.csv", kHandTable);
     EXPECT_EQ(run({"fit", "good.csv", "--precision", "0.75", "--levels", "2", "-o", "good.json"}).exit_code, 0);
     write_file("old.json", "an older result");
+    write_file("old.csv", "an older table");
   }
 
   /// Refused by every verb that reads labelled rows, as any of its tables, and by apply unless only labels or weights
@@ -25,13 +26,13 @@ class BadInput : public CliTest {
     named.emplace_back("bad.csv");
     expect_refused({"fit", "bad.csv", "--precision", "0.5", "-o", "new.json"}, named);
     expect_refused({"fit", "bad.csv", "--precision", "0.5", "-o", "old.json"}, named);
-    expect_refused({"frontier", "bad.csv", "-o", "old.json"}, named);
+    expect_refused({"frontier", "bad.csv", "-o", "old.csv"}, named);
     expect_refused({"compare", "--holdout", "bad.csv", "--test", "good.csv", "--precision", "0.5"}, named);
     expect_refused({"compare", "--holdout", "good.csv", "--test", "bad.csv", "--precision", "0.5"}, named);
     if (evaluate_too) expect_refused({"evaluate", "good.json", "bad.csv"}, named);
     if (apply_too) {
       expect_refused({"apply", "good.json", "bad.csv", "-o", "new.csv"}, named);
-      expect_refused({"apply", "good.json", "bad.csv", "-o", "old.json"}, named);
+      expect_refused({"apply", "good.json", "bad.csv", "-o", "old.csv"}, named);
     }
   }
 
@@ -59,7 +60,7 @@ TEST_F(BadInput, EmptyFile) {
   expect_table_refused("\n", {"empty"}, true);
 }
 
-TEST_F(BadInput, HeaderOnly) { expect_table_refused("score,uncertainty,label\n", {"no rows"}, true); }
+TEST_F(BadInput, HeaderOnly) { expect_table_refused("score,uncertainty,label\n", {"no rows"}, false); }
 
 TEST_F(BadInput, TextInANumberColumn) {
   expect_table_refused("score,uncertainty,label\n0.5,1,1\nhigh,1,0\n", {"line 3", "\"score\"", "\"high\""}, true);
@@ -89,7 +90,8 @@ TEST_F(BadInput, Infinity) {
 
 TEST_F(BadInput, LabelThatIsNeitherClass) {
   expect_table_refused("score,uncertainty,label\n0.5,1,1\n0.4,1,2\n", {"line 3", "\"label\"", "\"2\""}, false);
-  expect_table_refused("score,uncertainty,label\n0.5,1,yes\n0.4,1,no\n", {"line 2", "\"label\"", "yes"}, false);
+  expect_table_refused("score,uncertainty,label\n0.5,1,maybe\n0.4,1,no\n",
+                       {"line 2", "\"label\"", "maybe", "--positive"}, false);
 }
 
 TEST_F(BadInput, OneClassOnly) {
@@ -125,8 +127,9 @@ TEST_F(BadInput, NotATextTable) {
   expect_table_refused("\x1f\x8b\x08garbage"s, {"gzip"}, true);
   expect_table_refused("score,uncertainty,label\n0.5,1,1\n0.4,\0001,0\n"s, {"line 3", "NUL"}, true);
   expect_table_refused("score,uncertainty,label\n0.5,1,1\n\"0.4,1,0\n"s, {"line 3", "quote"}, true);
-  expect_table_refused("score;uncertainty;label\n0.5;1;1\n0.4;1;0\n"s, {"\"score\"", "semicolons"}, true);
-  expect_table_refused("score\tuncertainty\tlabel\n0.5\t1\t1\n0.4\t1\t0\n"s, {"\"score\"", "tabs"}, true);
+  expect_table_refused("score;uncertainty;label\n0.5;1;1\n0.4;1;0\n"s, {"score;uncertainty", "--separator ';'"}, true);
+  expect_table_refused("score\tuncertainty\tlabel\n0.5\t1\t1\n0.4\t1\t0\n"s, {"score\\tuncertainty", "--separator tab"},
+                       true);
 }
 
 TEST_F(BadInput, ObjectivesNoneOrTwo) {
@@ -149,7 +152,7 @@ TEST_F(BadInput, ObjectiveOutOfRange) {
   expect_fit_refused({"--cost-fp", "0", "--cost-fn", "0"}, {"cost", "0"});
   expect_refused({"compare", "--holdout", "good.csv", "--test", "good.csv", "--precision", "0.7,1.5"},
                  {"--precision", "1.5"});
-  expect_refused({"frontier", "good.csv", "--exact", "0.7,x", "-o", "old.json"}, {"--exact", "x"});
+  expect_refused({"frontier", "good.csv", "--exact", "0.7,x", "-o", "old.csv"}, {"--exact", "x"});
 }
 
 TEST_F(BadInput, LevelsBinsAndThreadsOutOfRange) {
@@ -186,13 +189,40 @@ TEST_F(BadInput, SimulationOutOfRange) {
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {
   std::filesystem::create_directory("folder");
-  for (const std::string target : {"no/such/out", "folder", "good.csv/out"}) {
-    expect_refused({"fit", "good.csv", "--precision", "0.5", "-o", target}, {target});
-    expect_refused({"apply", "good.json", "good.csv", "-o", target}, {target});
-    expect_refused({"frontier", "good.csv", "-o", target}, {target});
+  for (const std::string target : {"no/such/out.csv", "folder", "good.csv/out.csv"}) {
+    expect_not_written({"fit", "good.csv", "--precision", "0.5", "-o", target}, {target});
+    expect_not_written({"apply", "good.json", "good.csv", "-o", target}, {target});
+    expect_not_written({"frontier", "good.csv", "-o", target}, {target});
   }
   expect_refused({"simulate", "-o", "good.csv"}, {"good.csv"});
   expect_refused({"simulate", "-o", "good.csv/folder"}, {"good.csv/folder"});
+}
+
+TEST_F(BadInput, OutputWhoseNameSaysNoFormat) {
+  for (const std::string target : {"new", "new.txt", "new.gz", "new.parquet.gz", "new.xlsx"}) {
+    expect_refused({"apply", "good.json", "good.csv", "-o", target}, {target, ".parquet", ".csv", ".zst"});
+    expect_refused({"frontier", "good.csv", "-o", target}, {target, ".parquet", ".csv", ".zst"});
+  }
+}
+
+TEST_F(BadInput, PositiveValueThatDoesNotOccur) {
+  write_file("words.csv", "score,uncertainty,label\n0.5,1,high\n0.4,1,low\n");
+  expect_refused({"fit", "words.csv", "--precision", "0.5", "--positive", "hgih"},
+                 {"words.csv", "\"hgih\"", "did you mean \"high\"?"});
+  expect_refused({"fit", "words.csv", "--precision", "0.5", "--positive", "high", "--positive-if", ">1"},
+                 {"--positive"});
+  EXPECT_EQ(run({"fit", "words.csv", "--precision", "0.5", "--positive", "high"}).exit_code, 0);
+  write_file("numbers.csv", "score,uncertainty,label\n0.5,1,40\n0.4,1,12\n");
+  EXPECT_EQ(run({"fit", "numbers.csv", "--precision", "0.5", "--positive-if", ">30"}).exit_code, 0);
+}
+
+// Control characters of a file must not reach the terminal.
+TEST_F(BadInput, TextOfFilesIsShownEscaped) {
+  write_file("bad\x1b[31m.csv", "sc\x1b[31more,uncertainty,label\n0.5,1,1\n");
+  const RunResult result = run({"fit", "bad\x1b[31m.csv", "--precision", "0.5"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("bad\\x1b[31m.csv"), std::string::npos) << result.err;
 }
 
 // The hold-out had already been replaced when the test table turned out not to be writable.
@@ -209,7 +239,7 @@ class BadBoundary : public BadInput {
     write_file("bad.json", text);
     named.emplace_back("bad.json");
     expect_refused({"apply", "bad.json", "good.csv", "-o", "new.csv"}, named);
-    expect_refused({"apply", "bad.json", "good.csv", "-o", "old.json"}, named);
+    expect_refused({"apply", "bad.json", "good.csv", "-o", "old.csv"}, named);
     expect_refused({"evaluate", "good.json", "bad.json", "good.csv"}, named);
   }
 

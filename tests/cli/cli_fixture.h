@@ -67,17 +67,21 @@ class CliTest : public ::testing::Test {
 
   /// Bad input: exit code 2, nothing on stdout, one line on stderr that holds every one of `named`, and every file of
   /// the folder as it was.
-  void expect_refused(const Words& arguments, const Words& named, std::string_view input = {}) const {
+  void expect_refused(const Words& arguments, const Words& named, std::string_view input = {},
+                      int exit_code = 2) const {
     SCOPED_TRACE(command(arguments));
     const auto before = files();
     const RunResult result = run(arguments, input);
-    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.exit_code, exit_code);
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(result.err, ::testing::StartsWith("limen: "));
     EXPECT_TRUE(std::ranges::count(result.err, '\n') == 1 && result.err.back() == '\n') << result.err;
     for (const std::string& word : named) EXPECT_THAT(result.err, ::testing::HasSubstr(word));
     EXPECT_EQ(files(), before);
   }
+
+  /// The same for an output that cannot be written: exit code 1.
+  void expect_not_written(const Words& arguments, const Words& named) const { expect_refused(arguments, named, {}, 1); }
 
   /// Every file below the folder, hidden ones too, with its content.
   [[nodiscard]] static std::map<std::string, std::string> files() {

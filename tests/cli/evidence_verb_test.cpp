@@ -181,7 +181,7 @@ TEST_F(EvidenceVerb, ReadsStdin) {
 
 TEST_F(EvidenceVerb, RefusesBadInput) {
   expect_refused({"evidence", "train.csv", "data.csv", "--keys", "form", "-o", "out.csv"},
-                 {"train.csv", "no column \"form\"", "did you mean \"from\""});
+                 {"train.csv", "column \"form\": there is no such column", "did you mean \"from\""});
   expect_refused({"evidence", "train.csv", "data.csv", "--keys", "late", "-o", "out.csv"}, {"data.csv", "\"late\""});
   expect_refused({"evidence", "train.csv", "data.csv", "--keys", "date:minute", "-o", "out.csv"},
                  {"--keys", "weekday"});

@@ -128,5 +128,17 @@ TEST_F(FrontierVerb, TheFileDoesNotDependOnThreads) {
   EXPECT_EQ(frontier("7"), one);
 }
 
+// The output's name was ignored: f.parquet was CSV.
+TEST_F(FrontierVerb, OutputFollowsItsName) {
+  write_file("t.csv", kHandTable);
+  for (const std::string name : {"f.parquet", "f.arrow", "f.csv.gz", "f.tsv"}) {
+    EXPECT_EQ(run({"frontier", "t.csv", "-o", name}).exit_code, 0) << name;
+  }
+  EXPECT_THAT(file_text("f.parquet"), ::testing::StartsWith("PAR1"));
+  EXPECT_THAT(file_text("f.arrow"), ::testing::StartsWith("ARROW1"));
+  EXPECT_THAT(file_text("f.csv.gz"), ::testing::StartsWith("\x1f\x8b"));
+  EXPECT_THAT(file_text("f.tsv"), ::testing::StartsWith("family\tflagged\t"));
+}
+
 }  // namespace
 }  // namespace limen::cli::test

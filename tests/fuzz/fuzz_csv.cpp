@@ -12,6 +12,7 @@
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/table/append.h"
 #include "limen/table/predictions.h"
 
 namespace {
@@ -30,8 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (pwrite(descriptor, data + 1, size - 1, 0) != static_cast<ssize_t>(size - 1)) std::abort();
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
 
-  limen::table::ReadOptions options;
-  options.format = (data[0] & 1) != 0 ? limen::table::Format::kTsv : limen::table::Format::kCsv;
+  limen::table::PredictionOptions options;
+  options.read.format = (data[0] & 1) != 0 ? limen::table::Format::kTsv : limen::table::Format::kCsv;
   options.drop_missing = (data[0] & 2) != 0;
   std::size_t rows = 0;
   try {
@@ -48,7 +49,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     std::size_t decided = 0;
-    const auto result = limen::table::append_decisions(path, "/dev/null", options, [&](const auto& batch) {
+    const limen::table::AppendDecisionsOptions append_options = {.read = options.read,
+                                                                 .drop_missing = options.drop_missing};
+    const auto result = limen::table::append_decisions(path, "/dev/null", append_options, [&](const auto& batch) {
       decided += batch.score.size();
       std::fill(batch.decision.begin(), batch.decision.end(), std::uint8_t{1});
       std::fill(batch.level.begin(), batch.level.end(), 0);

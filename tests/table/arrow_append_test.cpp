@@ -13,7 +13,8 @@
 
 #include "arrow_files.h"
 #include "limen/base/error.h"
-#include "limen/table/frames.h"
+#include "limen/table/append.h"
+#include "limen/table/counts.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"
@@ -74,7 +75,7 @@ class ArrowAppend : public ::testing::Test {
     }
   }
 
-  std::string refusal(const std::string& input, const std::string& output, const AppendOptions& options = {}) {
+  std::string refusal(const std::string& input, const std::string& output, const AppendDecisionsOptions& options = {}) {
     return folder_.without_folder(test::message_of<InvalidInput>(
         [&] { append_decisions({input}, folder_.path(output), options, decide_by_sign); }));
   }
@@ -110,7 +111,7 @@ TEST_F(ArrowAppend, EveryPairOfFormatsCarriesTheOtherColumnsAlong) {
   for (const std::string from : kExtensions) {
     for (const std::string to : kExtensions) {
       SCOPED_TRACE(from + " -> " + to);
-      const AppendResult result =
+      const RowCounts result =
           append_decisions({folder_.path("in." + from)}, folder_.path("out." + to), {}, decide_by_sign);
       EXPECT_EQ(result.rows, 3u);
       if (to == "csv") {
@@ -145,7 +146,7 @@ TEST_F(ArrowAppend, KeepsEveryTypeFromParquetToParquet) {
   expected[6].second = array(arrow::utf8(), R"(["u", "v"])");
   expect_columns("out.arrow", expected);
   EXPECT_EQ(refusal(input, "out.csv"),
-            "out.csv: column \"tags\" has type list<element: int8>, which text cannot hold (write Parquet)");
+            "out.csv: column \"tags\": has type list<element: int8>, which text cannot hold (write Parquet)");
 }
 
 TEST_F(ArrowAppend, DropsAndRefusesRowsByNumber) {
@@ -154,10 +155,8 @@ TEST_F(ArrowAppend, DropsAndRefusesRowsByNumber) {
                                {"uncertainty", array(arrow::int8(), "[1, 2, 3, null]")}};
   for (const std::string name : {"in.parquet", "in.arrow"}) {
     const std::string input = write(name, columns, 2);
-    EXPECT_EQ(refusal(input, "out.csv"),
-              name + ": row 2, column \"score\": \"nan\" is a missing value (drop such rows with --drop-missing)");
-    const AppendResult result =
-        append_decisions({input}, folder_.path("out.csv"), {.read = {.drop_missing = true}}, decide_by_sign);
+    EXPECT_EQ(refusal(input, "out.csv"), name + ": row 2: column \"score\": \"nan\" is a missing value");
+    const RowCounts result = append_decisions({input}, folder_.path("out.csv"), {.drop_missing = true}, decide_by_sign);
     EXPECT_EQ(result.rows, 2u);
     EXPECT_EQ(result.rows_dropped, 2u);
     EXPECT_EQ(folder_.read("out.csv"), "id,score,uncertainty,decision,level\n1,1,1,1,1\n3,3,3,1,3\n");
@@ -177,7 +176,7 @@ TEST_F(ArrowAppend, SeveralInputsMustHaveTheSameTypes) {
   EXPECT_EQ(folder_.without_folder(test::message_of<InvalidInput>([&] {
     append_decisions({a, c}, folder_.path("out.parquet"), {}, decide_by_sign);
   })),
-            "c.parquet: column \"id\" has type int64, in a.parquet it has type int32");
+            "c.parquet: column \"id\": has type int64, in a.parquet it has type int32");
   EXPECT_EQ(read("out.parquet")->num_rows(), 2);
 }
 
@@ -220,11 +219,11 @@ TEST_F(ArrowAppend, ReadsCountsOfAnyFormat) {
   const auto refused = [&] {
     return folder_.without_folder(test::message_of<InvalidInput>([&] { (void)read_counts(write("c.parquet", bad)); }));
   };
-  EXPECT_EQ(refused(), "c.parquet: row 2, column \"positives\": there are 5 positives in 4 rows");
+  EXPECT_EQ(refused(), "c.parquet: row 2: column \"positives\": there are 5 positives in 4 rows");
   bad[2].second = array(arrow::int64(), "[null, 5]");
-  EXPECT_EQ(refused(), "c.parquet: row 1, column \"positives\": the value is missing or not finite");
+  EXPECT_EQ(refused(), "c.parquet: row 1: column \"positives\": the value is missing or not finite");
   bad[2].second = array(arrow::utf8(), R"(["1", "2"])");
-  EXPECT_EQ(refused(), "c.parquet: column \"positives\" has type string, must be a number");
+  EXPECT_EQ(refused(), "c.parquet: column \"positives\": has type string, must be a number");
 }
 
 // From CSV the batch that is copied had no columns, so no length, and all rows were lost.
@@ -237,7 +236,7 @@ TEST_F(ArrowAppend, NoCopiedColumnsAreNoReasonToLoseRows) {
       AppendColumnsOptions options;
       options.read.columns = {"a"};
       options.keep = std::vector<std::string>();
-      const AppendResult result =
+      const RowCounts result =
           append_columns({folder_.path(input)}, folder_.path("y.parquet"), options, {{"double", AddedType::kDouble}},
                          [&](const Frame& frame, std::span<AddedValues> values, std::span<std::uint8_t> keep) {
                            const auto& numbers = std::get<NumberValues>(frame.columns[0].values);

@@ -8,6 +8,7 @@
 
 #include "arrow_files.h"
 #include "limen/base/error.h"
+#include "limen/table/append.h"
 #include "limen/table/frames.h"
 #include "temporary_folder.h"
 
@@ -76,15 +77,14 @@ TEST_P(ArrowFrames, ReadsEachType) {
 
 TEST_P(ArrowFrames, ReadsAColumnAsTextOrNumberWhenTold) {
   EXPECT_THAT(column({{"v", array(arrow::int32(), "[7, null]")}}, {.text_columns = {"v"}}), ElementsAre("7", "."));
-  EXPECT_THAT(
-      column({{"v", array(arrow::utf8(), R"(["7", "?", "NA", "2.5"])")}}, {.number_columns = {"v"}, .missing = {"?"}}),
-      ElementsAre("#7.00", ".", ".", "#2.50"));
+  EXPECT_THAT(column({{"v", array(arrow::utf8(), R"(["7", "?", "NA", "2.5"])")}},
+                     {.read = {.missing = {"?"}}, .number_columns = {"v"}}),
+              ElementsAre("#7.00", ".", ".", "#2.50"));
   EXPECT_EQ(refusal({{"v", array(arrow::utf8(), R"(["7", "8", "x"])")}}, {.number_columns = {"v"}}),
-            std::string("in.") + GetParam() +
-                ": row 3, column \"v\": \"x\" is not a number (if it is a category, declare it: --categorical v)");
+            std::string("in.") + GetParam() + ": row 3: column \"v\": \"x\" is not a number");
   EXPECT_EQ(refusal({{"v", array(arrow::list(arrow::field("element", arrow::int8())), "[[1]]")}}),
             std::string("in.") + GetParam() +
-                ": column \"v\" has type list<element: int8>, must be a number, text or a time");
+                ": column \"v\": has type list<element: int8>, must be a number, text or a time");
 }
 
 TEST_P(ArrowFrames, DescribesAndPicksColumnsAndDropsRows) {
@@ -97,8 +97,7 @@ TEST_P(ArrowFrames, DescribesAndPicksColumnsAndDropsRows) {
   EXPECT_THAT(column(columns, {.columns = {"c", "a"}}), ElementsAre(".", "#0.50", "#0.25"));
   EXPECT_THAT(column(columns, {.columns = {"a", "c", "b"}, .missing_rule = MissingRule::kDrop}), ElementsAre("#3.00"));
   EXPECT_EQ(refusal(columns, {.columns = {"a", "b"}, .missing_rule = MissingRule::kRefuse}),
-            std::string("in.") + GetParam() +
-                ": row 2, column \"b\": the value is missing (drop such rows with --drop-missing)");
+            std::string("in.") + GetParam() + ": row 2: column \"b\": the value is missing");
 }
 
 TEST_P(ArrowFrames, AppendsColumnsToSomeOfTheInputs) {

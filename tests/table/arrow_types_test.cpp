@@ -9,6 +9,7 @@
 
 #include "arrow_files.h"
 #include "limen/base/error.h"
+#include "limen/table/append.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "temporary_folder.h"
@@ -25,7 +26,7 @@ using ::testing::IsEmpty;
 class ArrowTypes : public ::testing::Test {
  protected:
   // The same table as Parquet and as Arrow IPC gives the same result; the rows of the first are returned.
-  Predictions read(const NamedArrays& columns, const ReadOptions& options = {}) {
+  Predictions read(const NamedArrays& columns, const PredictionOptions& options = {}) {
     test::write_parquet(folder_.path("preds.parquet"), *test::table(columns));
     test::write_ipc(folder_.path("preds.arrow"), *test::table(columns));
     Predictions rows = read_predictions(folder_.path("preds.parquet"), options);
@@ -38,7 +39,7 @@ class ArrowTypes : public ::testing::Test {
     return rows;
   }
 
-  std::string refusal(const NamedArrays& columns, const ReadOptions& options = {}) {
+  std::string refusal(const NamedArrays& columns, const PredictionOptions& options = {}) {
     test::write_parquet(folder_.path("preds.parquet"), *test::table(columns));
     test::write_ipc(folder_.path("preds.arrow"), *test::table(columns));
     const auto message = [&](const std::string& name) {
@@ -131,53 +132,52 @@ TEST_F(ArrowTypes, ReadsEachTypeOfLabel) {
 
 TEST_F(ArrowTypes, RefusesATypeWithoutAPlainMeaning) {
   EXPECT_EQ(refusal(with("score", array(arrow::utf8(), R"(["1", "2", "3"])"))),
-            "preds.parquet: column \"score\" has type string, must be a number");
+            "preds.parquet: column \"score\": has type string, must be a number");
   EXPECT_EQ(refusal(with("uncertainty", array(arrow::timestamp(arrow::TimeUnit::MICRO), "[1, 2, 3]"))),
-            "preds.parquet: column \"uncertainty\" has type timestamp[us], must be a number");
+            "preds.parquet: column \"uncertainty\": has type timestamp[us], must be a number");
   EXPECT_EQ(refusal(with("weight", array(arrow::list(arrow::field("element", arrow::float64())), "[[1], [2], [3]]"))),
-            "preds.parquet: column \"weight\" has type list<element: double>, must be a number");
+            "preds.parquet: column \"weight\": has type list<element: double>, must be a number");
   EXPECT_EQ(refusal(with("label", array(arrow::date32(), "[1, 2, 3]"))),
-            "preds.parquet: column \"label\" has type date32[day], must be 0/1 or true/false");
+            "preds.parquet: column \"label\": has type date32[day], must be a number, boolean or text");
   EXPECT_EQ(refusal(with("label", array(arrow::struct_({arrow::field("x", arrow::int8())}), "[[1], [2], [3]]"))),
-            "preds.parquet: column \"label\" has type struct<x: int8>, must be 0/1 or true/false");
+            "preds.parquet: column \"label\": has type struct<x: int8>, must be a number, boolean or text");
   EXPECT_EQ(refusal(with("score", array(arrow::dictionary(arrow::int32(), arrow::utf8()), R"(["1", "2", "3"])"))),
-            "preds.parquet: column \"score\" has type dictionary<values=string, indices=int32, ordered=0>, must be a "
+            "preds.parquet: column \"score\": has type dictionary<values=string, indices=int32, ordered=0>, must be a "
             "number");
 }
 
 TEST_F(ArrowTypes, RefusesABadValueByRowAndColumn) {
-  const std::string hint = " (drop such rows with --drop-missing)";
+  const std::string hint = "";
   for (const auto& type : {arrow::float32(), arrow::float64(), arrow::int16(), arrow::decimal128(5, 0),
                            arrow::dictionary(arrow::int8(), arrow::int32())}) {
     const bool is_decimal = type->id() == arrow::Type::DECIMAL128;
     EXPECT_EQ(refusal(with("uncertainty", array(type, is_decimal ? R"(["1", null, "2"])" : "[1, null, 2]"))),
-              "preds.parquet: row 2, column \"uncertainty\": the value is missing" + hint)
+              "preds.parquet: row 2: column \"uncertainty\": the value is missing" + hint)
         << type->ToString();
   }
   EXPECT_EQ(refusal(with("score", array(arrow::null(), "[null, null, null]"))),
-            "preds.parquet: row 1, column \"score\": the value is missing" + hint);
+            "preds.parquet: row 1: column \"score\": the value is missing" + hint);
   EXPECT_EQ(refusal(with("score", array(arrow::float32(), "[1, NaN, Inf]"))),
-            "preds.parquet: row 2, column \"score\": \"nan\" is a missing value" + hint);
+            "preds.parquet: row 2: column \"score\": \"nan\" is a missing value" + hint);
   EXPECT_EQ(refusal(with("score", array(arrow::float64(), "[1, 2, -Inf]"))),
-            "preds.parquet: row 3, column \"score\": \"-inf\" is not finite" + hint);
+            "preds.parquet: row 3: column \"score\": \"-inf\" is not finite" + hint);
   EXPECT_EQ(refusal(with("weight", array(arrow::int8(), "[1, 0, -3]"))),
-            "preds.parquet: row 3, column \"weight\": \"-3\" is negative, a weight is at least 0" + hint);
-  const std::string label_hint =
-      " is neither 0/1 nor true/false (rename the column with --label, or drop such rows with --drop-missing)";
+            "preds.parquet: row 3: column \"weight\": \"-3\" is negative, a weight is at least 0" + hint);
+  const std::string label_hint = " is not 0/1, true/false or yes/no";
   EXPECT_EQ(refusal(with("label", array(arrow::int32(), "[1, 2, 0]"))),
-            "preds.parquet: row 2, column \"label\": \"2\"" + label_hint);
+            "preds.parquet: row 2: column \"label\": \"2\"" + label_hint);
   EXPECT_EQ(refusal(with("label", array(arrow::float32(), "[1, 0, 0.5]"))),
-            "preds.parquet: row 3, column \"label\": \"0.5\"" + label_hint);
-  EXPECT_EQ(refusal(with("label", array(arrow::utf8(), R"(["yes", "1", "0"])"))),
-            "preds.parquet: row 1, column \"label\": \"yes\"" + label_hint);
+            "preds.parquet: row 3: column \"label\": \"0.5\"" + label_hint);
+  EXPECT_EQ(refusal(with("label", array(arrow::utf8(), R"(["y", "1", "0"])"))),
+            "preds.parquet: row 1: column \"label\": \"y\"" + label_hint);
   EXPECT_EQ(refusal(with("label", array(arrow::utf8(), R"(["1", "NA", "0"])"))),
-            "preds.parquet: row 2, column \"label\": \"NA\" is a missing value" + hint);
+            "preds.parquet: row 2: column \"label\": \"NA\" is a missing value" + hint);
   EXPECT_EQ(refusal(with("label", array(arrow::utf8(), R"(["1", "", "0"])"))),
-            "preds.parquet: row 2, column \"label\": the value is missing" + hint);
+            "preds.parquet: row 2: column \"label\": the value is missing" + hint);
   EXPECT_EQ(refusal(with("label", array(arrow::boolean(), "[true, false, null]"))),
-            "preds.parquet: row 3, column \"label\": the value is missing" + hint);
+            "preds.parquet: row 3: column \"label\": the value is missing" + hint);
   EXPECT_EQ(refusal(with("label", array(arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["1", "maybe", "0"])"))),
-            "preds.parquet: row 2, column \"label\": \"maybe\"" + label_hint);
+            "preds.parquet: row 2: column \"label\": \"maybe\"" + label_hint);
 }
 
 TEST_F(ArrowTypes, DropMissingLeavesOutAndCountsEachKindOfRow) {
@@ -199,7 +199,7 @@ TEST_F(ArrowTypes, RefusesTablesWithoutRowsOrColumns) {
   EXPECT_EQ(refusal(with("score", array(arrow::null(), "[null, null, null]")), {.drop_missing = true}),
             "preds.parquet: no rows are left: all 3 have a missing or bad value");
   EXPECT_EQ(refusal({{"score", none}, {"label", none}}),
-            "preds.parquet: no column \"uncertainty\"; the columns are: score, label (name yours with --uncertainty)");
+            "preds.parquet: column \"uncertainty\": there is no such column; the columns are: score, label");
   EXPECT_EQ(refusal({{"score", none}, {"label", none}, {"score", none}, {"uncertainty", none}}),
             "preds.parquet: has 2 columns \"score\" (rename all but one)");
 }
@@ -223,11 +223,9 @@ TEST_F(ArrowTypes, RefusesDecimalLabelsThatAreStoredAsWholeNumbers) {
   for (const int digits : {5, 15}) {
     const auto labels = array(arrow::decimal128(digits, 2), R"(["0.00", "0.01", "0.00"])");
     test::write_parquet(folder_.path("t.parquet"), *test::table(with("label", labels)), {.decimals_as_integers = true});
-    EXPECT_EQ(
-        folder_.without_folder(
-            test::message_of<InvalidInput>([&] { (void)read_predictions(folder_.path("t.parquet")); })),
-        "t.parquet: row 2, column \"label\": \"0.01\" is neither 0/1 nor true/false (rename the column with --label, "
-        "or drop such rows with --drop-missing)");
+    EXPECT_EQ(folder_.without_folder(
+                  test::message_of<InvalidInput>([&] { (void)read_predictions(folder_.path("t.parquet")); })),
+              "t.parquet: row 2: column \"label\": \"0.01\" is not 0/1, true/false or yes/no");
   }
 }
 
@@ -250,7 +248,7 @@ TEST_P(ArrowRows, AreCountedAcrossRowGroups) {
     for (const std::string name : {"t.parquet", "t.arrow", "stream.arrow"}) {
       EXPECT_EQ(
           folder_.without_folder(test::message_of<InvalidInput>([&] { (void)read_predictions(folder_.path(name)); })),
-          name + ": row 1235, column \"score\": the value is missing (drop such rows with --drop-missing)");
+          name + ": row 1235: column \"score\": the value is missing");
       const Predictions kept = read_predictions(folder_.path(name), {.drop_missing = true});
       EXPECT_EQ(kept.label.size(), 1999u);
       EXPECT_EQ(kept.rows_dropped, 1u);

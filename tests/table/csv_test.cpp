@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "csv.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -25,6 +24,7 @@
 #include "limen/base/text.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
+#include "prediction_batches.h"
 #include "temporary_folder.h"
 
 namespace limen::table {
@@ -36,16 +36,18 @@ using ::testing::IsEmpty;
 
 class ReadPredictions : public ::testing::Test {
  protected:
-  Predictions read(const std::string& text, const ReadOptions& options = {}, const std::string& name = "preds.csv") {
+  Predictions read(const std::string& text, const PredictionOptions& options = {},
+                   const std::string& name = "preds.csv") {
     return read_predictions(folder_.write(name, text), options);
   }
 
-  std::string refusal(const std::string& text, const ReadOptions& options = {}, const std::string& name = "preds.csv") {
+  std::string refusal(const std::string& text, const PredictionOptions& options = {},
+                      const std::string& name = "preds.csv") {
     return folder_.without_folder(test::message_of<InvalidInput>([&] { (void)read(text, options, name); }));
   }
 
   // The message for a table of one row.
-  std::string row_refusal(const std::string& row, const ReadOptions& options = {}) {
+  std::string row_refusal(const std::string& row, const PredictionOptions& options = {}) {
     return refusal("score,uncertainty,label,weight\n" + row + "\n", options);
   }
 
@@ -63,7 +65,8 @@ TEST_F(ReadPredictions, ReadsTheNamedColumnsInAnyOrder) {
 }
 
 TEST_F(ReadPredictions, TakesOtherColumnNames) {
-  const ReadOptions options = {.columns = {.score = "p", .uncertainty = "my, sigma", .label = "y", .weight = "w"}};
+  const PredictionOptions options = {
+      .columns = {.score = "p", .uncertainty = "my, sigma", .label = "y", .weight = "w"}};
   const Predictions predictions = read("\"my, sigma\", p ,\"y\",w,score\n1,2,1,3,x\n", options);
   EXPECT_THAT(numbers(predictions.score), ElementsAre(2));
   EXPECT_THAT(numbers(predictions.uncertainty), ElementsAre(1));
@@ -88,8 +91,8 @@ TEST_F(ReadPredictions, TakesTheFormatFromTheExtensionUnlessItIsGiven) {
   for (const std::string name : {"t.csv", "t.CSV", "t", "t.txt"}) {
     EXPECT_THAT(numbers(read(csv, {}, name).uncertainty), ElementsAre(2));
   }
-  EXPECT_THAT(numbers(read(tsv, {.format = Format::kTsv}, "t.csv").uncertainty), ElementsAre(2));
-  EXPECT_THAT(numbers(read(csv, {.format = Format::kCsv}, "t.tsv").uncertainty), ElementsAre(2));
+  EXPECT_THAT(numbers(read(tsv, {.read = {.format = Format::kTsv}}, "t.csv").uncertainty), ElementsAre(2));
+  EXPECT_THAT(numbers(read(csv, {.read = {.format = Format::kCsv}}, "t.tsv").uncertainty), ElementsAre(2));
 }
 
 TEST_F(ReadPredictions, ReadsEachSpellingOfANumber) {
@@ -138,31 +141,29 @@ TEST_F(ReadPredictions, RoundsEveryDecimalCorrectly) {
 }
 
 TEST_F(ReadPredictions, ReadsEachSpellingOfALabel) {
-  for (const char* text : {"1", "1.0", "+1", "1.", " 1 ", "\"1\"", "true", "TRUE", "True", "1e0"}) {
+  for (const char* text : {"1", "1.0", "+1", "1.", " 1 ", "\"1\"", "true", "TRUE", "True", "1e0", "yes", "YES"}) {
     EXPECT_THAT(read("score,uncertainty,label\n1,1," + std::string(text) + "\n").label, ElementsAre(1)) << text;
   }
-  for (const char* text : {"0", "0.0", "-0", " 0", "\"0\"", "false", "FALSE", "False", "0.000"}) {
+  for (const char* text : {"0", "0.0", "-0", " 0", "\"0\"", "false", "FALSE", "False", "0.000", "no"}) {
     EXPECT_THAT(read("score,uncertainty,label\n1,1," + std::string(text) + "\n").label, ElementsAre(0)) << text;
   }
 }
 
 TEST_F(ReadPredictions, NamesLineColumnAndValueOfABadNumber) {
   EXPECT_EQ(refusal("score,uncertainty,label\n1,1,0\n1,1,0\nabc,1,0\n"),
-            "preds.csv: line 4, column \"score\": \"abc\" is not a number");
+            "preds.csv: line 4: column \"score\": \"abc\" is not a number");
   for (const std::string text : {"1x", "1e", "+-1", "++1", "--1", "0x10", "1 2", "1_000", "-", ".", "+", "..", "1.2.3",
                                  "infinit", "nanx", "n/a/", "null."}) {
     EXPECT_EQ(row_refusal("1," + text + ",0,1"),
-              "preds.csv: line 2, column \"uncertainty\": \"" + text + "\" is not a number");
+              "preds.csv: line 2: column \"uncertainty\": \"" + text + "\" is not a number");
   }
-  EXPECT_EQ(row_refusal("1,\"0,5\",0,1"), "preds.csv: line 2, column \"uncertainty\": \"0,5\" is not a number");
+  EXPECT_EQ(row_refusal("1,\"0,5\",0,1"), "preds.csv: line 2: column \"uncertainty\": \"0,5\" is not a number");
 }
 
 TEST_F(ReadPredictions, NamesLineColumnAndValueOfABadLabel) {
-  for (const std::string text : {"2", "yes", "-1", "0.5", "inf", "01x", "truee"}) {
+  for (const std::string text : {"2", "y", "-1", "0.5", "inf", "01x", "truee"}) {
     EXPECT_EQ(row_refusal("1,1," + text + ",1"),
-              "preds.csv: line 2, column \"label\": \"" + text +
-                  "\" is neither 0/1 nor true/false (rename the column with --label, or drop such rows with "
-                  "--drop-missing)");
+              "preds.csv: line 2: column \"label\": \"" + text + "\" is not 0/1, true/false or yes/no");
   }
 }
 
@@ -177,13 +178,12 @@ TEST_F(ReadPredictions, RefusesAMissingValue) {
     const auto with = [&pattern = row](const std::string& value) {
       return std::string(pattern).replace(pattern.find('@'), 1, value);
     };
-    const std::string start = "preds.csv: line 2, column \"" + column + "\": ";
+    const std::string start = "preds.csv: line 2: column \"" + column + "\": ";
     for (const std::string text : {"", "  ", "\"\"", "\" \""}) {
-      EXPECT_EQ(row_refusal(with(text)), start + "the value is missing (drop such rows with --drop-missing)");
+      EXPECT_EQ(row_refusal(with(text)), start + "the value is missing");
     }
     for (const std::string text : {"NA", "N/A", "null", "NULL", "None", "nan", "NaN", "na"}) {
-      EXPECT_EQ(row_refusal(with(text)),
-                start + "\"" + text + "\" is a missing value (drop such rows with --drop-missing)");
+      EXPECT_EQ(row_refusal(with(text)), start + "\"" + text + "\" is a missing value");
     }
   }
 }
@@ -195,25 +195,22 @@ TEST_F(ReadPredictions, RefusesAValueThatIsNotFinite) {
       const std::string row = column == "score"         ? text + ",1,0,1"
                               : column == "uncertainty" ? "1," + text + ",0,1"
                                                         : "1,1,0," + text;
-      EXPECT_EQ(row_refusal(row), "preds.csv: line 2, column \"" + column + "\": \"" + text +
-                                      "\" is not finite (drop such rows with --drop-missing)");
+      EXPECT_EQ(row_refusal(row), "preds.csv: line 2: column \"" + column + "\": \"" + text + "\" is not finite");
     }
   }
   EXPECT_EQ(row_refusal(std::string(310, '9') + ",1,0,1"),
-            "preds.csv: line 2, column \"score\": \"" + std::string(37, '9') +
-                "...\" is not finite (drop such rows with --drop-missing)");
+            "preds.csv: line 2: column \"score\": \"" + std::string(37, '9') + "...\" is not finite");
 }
 
 TEST_F(ReadPredictions, RefusesANegativeWeight) {
   EXPECT_EQ(row_refusal("1,1,0,-0.5"),
-            "preds.csv: line 2, column \"weight\": \"-0.5\" is negative, a weight is at least 0 (drop such rows with "
-            "--drop-missing)");
+            "preds.csv: line 2: column \"weight\": \"-0.5\" is negative, a weight is at least 0");
 }
 
 TEST_F(ReadPredictions, ShortensAndEscapesTheValueInAMessage) {
   const auto value_of = [&](const std::string& field) {
     const std::string message = row_refusal(field + ",1,0,1");
-    const std::string start = "preds.csv: line 2, column \"score\": ";
+    const std::string start = "preds.csv: line 2: column \"score\": ";
     const std::string end = " is not a number";
     EXPECT_TRUE(message.starts_with(start) && message.ends_with(end)) << message;
     return message.substr(start.size(), message.size() - start.size() - end.size());
@@ -232,18 +229,18 @@ TEST_F(ReadPredictions, ShortensAndEscapesTheValueInAMessage) {
 
 TEST_F(ReadPredictions, GivesThePhysicalLineOfAFieldAfterLineEndsInQuotes) {
   EXPECT_EQ(refusal("note,score,uncertainty,label\n\"a\nb\",1,1,0\n\"c\r\n\nd\",x,1,0\n"),
-            "preds.csv: line 6, column \"score\": \"x\" is not a number");
+            "preds.csv: line 6: column \"score\": \"x\" is not a number");
 }
 
 TEST_F(ReadPredictions, NamesTheColumnsWhenOneIsAbsent) {
   EXPECT_EQ(refusal("score,label\n1,1\n"),
-            "preds.csv: no column \"uncertainty\"; the columns are: score, label (name yours with --uncertainty)");
+            "preds.csv: column \"uncertainty\": there is no such column; the columns are: score, label");
   EXPECT_EQ(refusal("p,label\n1,1\n"),
-            "preds.csv: no column \"score\"; the columns are: p, label (name yours with --score)");
+            "preds.csv: column \"score\": there is no such column; the columns are: p, label");
   EXPECT_EQ(refusal("score,uncertainty,Label\n1,1,1\n"),
-            "preds.csv: no column \"label\"; the columns are: score, uncertainty, Label (name yours with --label)");
+            "preds.csv: column \"label\": there is no such column; did you mean \"Label\"?");
   EXPECT_EQ(refusal("score,uncertainty,label\n1,1,1\n", {.columns = {.weight = "w", .weight_required = true}}),
-            "preds.csv: no column \"w\"; the columns are: score, uncertainty, label (name yours with --weight)");
+            "preds.csv: column \"w\": there is no such column; the columns are: score, uncertainty, label");
   std::string header = "c0";
   std::string shown = "c0";
   for (int column = 1; column < 25; ++column) {
@@ -251,16 +248,14 @@ TEST_F(ReadPredictions, NamesTheColumnsWhenOneIsAbsent) {
     if (column < 20) shown += ", c" + std::to_string(column);
   }
   EXPECT_EQ(refusal(header + "\n"),
-            "preds.csv: no column \"score\"; the columns are: " + shown + " and 5 more (name yours with --score)");
+            "preds.csv: column \"score\": there is no such column; the columns are: " + shown + " and 5 more");
 }
 
 TEST_F(ReadPredictions, GuessesTheSeparatorOfATableThatSeemsToHaveOneColumn) {
-  EXPECT_EQ(refusal("score\tuncertainty\tlabel\n"),
-            "preds.csv: no column \"score\"; the columns are: score\\tuncertainty\\tlabel (tabs separate them: name "
-            "the file .tsv)");
-  EXPECT_EQ(refusal("score;uncertainty;label\n"),
-            "preds.csv: no column \"score\"; the columns are: score;uncertainty;label (semicolons separate them: save "
-            "it with commas)");
+  const std::string end = ": is the only column; its fields seem to have another separator than the comma";
+  EXPECT_EQ(refusal("score\tuncertainty\tlabel\n"), "preds.csv: column \"score\\tuncertainty\\tlabel\"" + end);
+  EXPECT_EQ(refusal("score;uncertainty;label\n"), "preds.csv: column \"score;uncertainty;label\"" + end);
+  EXPECT_THAT(numbers(read("score;uncertainty;label\n1;2;0\n", {.read = {.separator = ';'}}).score), ElementsAre(1));
 }
 
 TEST_F(ReadPredictions, RefusesADoubledColumnOnlyWhenItIsNeeded) {
@@ -309,7 +304,7 @@ TEST_F(ReadPredictions, DropMissingLeavesOutAndCountsEachKindOfRow) {
 
 TEST_F(ReadPredictions, DropMissingStillRefusesTextInANumberColumn) {
   EXPECT_EQ(row_refusal(",abc,NA,1", {.drop_missing = true}),
-            "preds.csv: line 2, column \"uncertainty\": \"abc\" is not a number");
+            "preds.csv: line 2: column \"uncertainty\": \"abc\" is not a number");
 }
 
 TEST_F(ReadPredictions, DropMissingRefusesATableOfWhichNoRowIsLeft) {
@@ -335,7 +330,7 @@ TEST_F(ReadPredictions, DashIsStdinAndMessagesSaySo) {
   const std::string path = folder_.write("in", "score,uncertainty,label\n1,2,1\nx,2,1\n");
   const test::Redirect redirect(0, ::open(path.c_str(), O_RDONLY));
   EXPECT_EQ(test::message_of<InvalidInput>([] { (void)read_predictions("-"); }),
-            "<stdin>: line 3, column \"score\": \"x\" is not a number");
+            "<stdin>: line 3: column \"score\": \"x\" is not a number");
 }
 
 TEST_F(ReadPredictions, ReadsAPipeThatHandsOverSmallPieces) {
@@ -359,10 +354,10 @@ TEST_F(ReadPredictions, ReportsProgressUpToTheWholeFile) {
   std::string text = "score,uncertainty,label\n";
   for (int row = 0; row < 500'000; ++row) text += "0.5,1,0\n";
   std::vector<std::uint64_t> read_so_far;
-  (void)read(text, {.progress = [&](std::uint64_t bytes, std::uint64_t total) {
-               EXPECT_EQ(total, text.size());
-               read_so_far.push_back(bytes);
-             }});
+  (void)read(text, {.read = {.progress = [&](std::uint64_t bytes, std::uint64_t total) {
+                      EXPECT_EQ(total, text.size());
+                      read_so_far.push_back(bytes);
+                    }}});
   EXPECT_GE(read_so_far.size(), 3u);
   EXPECT_TRUE(std::is_sorted(read_so_far.begin(), read_so_far.end()));
   EXPECT_EQ(read_so_far.back(), text.size());
@@ -419,12 +414,18 @@ TEST_F(ReadPredictions, ReadsBackRandomTablesForAnyChunkSize) {
     if (below(2) == 0) text += line_end;
     rows_dropped_in_all += expected.rows_dropped;
 
-    const detail::Input input = {
-        .path = folder_.write("t", text), .name = "t", .format = separator == ',' ? Format::kCsv : Format::kTsv};
-    const auto source = detail::open_csv(input, {.drop_missing = true}, {.chunk_bytes = 1 + below(100)});
-    Predictions actual = source->empty();
-    while (source->read(actual, 1 + below(10))) {
-    }
+    const PredictionOptions options = {.read = {.format = separator == ',' ? Format::kCsv : Format::kTsv},
+                                       .drop_missing = true};
+    const detail::Limits limits = {
+        .chunk_bytes = 1 + below(100), .chunks_per_run = 1 + below(9), .batch_rows = 1 + below(10)};
+    Predictions actual;
+    detail::for_each_batch(folder_.write("t", text), options, limits, [&](const Predictions& batch) {
+      actual.score.append(batch.score.span());
+      actual.uncertainty.append(batch.uncertainty.span());
+      actual.label.insert(actual.label.end(), batch.label.begin(), batch.label.end());
+      actual.weight.insert(actual.weight.end(), batch.weight.begin(), batch.weight.end());
+      actual.rows_dropped += batch.rows_dropped;
+    });
     SCOPED_TRACE("seed " + std::to_string(seed));
     EXPECT_EQ(numbers(actual.score), scores);
     EXPECT_EQ(numbers(actual.uncertainty), uncertainties);

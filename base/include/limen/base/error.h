@@ -14,7 +14,9 @@ enum class Cause {
   kMissingValue,      ///< a value is missing or not finite
   kBadLabel,          ///< a label is of neither class
   kPositiveNotFound,  ///< the value that was said to be positive does not occur
+  kNotANumber,        ///< a value of a column of numbers is none
   kUnknownFormat,     ///< a name whose extension says no format
+  kWrongFormat,       ///< a file's content is of another format than was said
   kNoRows,            ///< a table without any row, where one is needed
   kFileChanged,       ///< a file is not what it was when it was first read
   kOneClass,          ///< all rows are of one class

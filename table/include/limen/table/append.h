@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "limen/base/frame.h"
+#include "limen/count/samples.h"
+#include "limen/table/frames.h"
+
+namespace limen::table {
+
+/// The values of an added column; its type says which.
+using AddedValues =
+    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::int32_t>, std::vector<std::uint8_t>>;
+
+enum class AddedType { kDouble, kInt64, kInt32, kUint8 };
+
+struct AddedColumn {
+  std::string name;
+  AddedType type = AddedType::kDouble;
+};
+
+/// Gets the wanted columns of a batch of rows and fills the added columns, which have a zero for each row. Rows whose
+/// `keep` (1 for each) it sets to 0 are not written.
+using FillColumns = std::function<void(const Frame&, std::span<AddedValues>, std::span<std::uint8_t> keep)>;
+
+struct AppendColumnsOptions {
+  FrameReadOptions read = {};
+  /// Unset: by the output's name; see output_format. Stdout gets the format of the first input.
+  std::optional<Format> output_format = std::nullopt;
+  /// The columns of the inputs to copy, in the order of the inputs. Unset: all of them.
+  std::optional<std::vector<std::string>> keep = std::nullopt;
+};
+
+/// Copies one or several tables row by row into one and adds columns that `fill` makes from the columns which
+/// options.read.columns wants (here empty means none); memory is bounded by the batch. The copied columns must be the
+/// same in all inputs. Tables without rows make a table without rows.
+///
+/// From text to text every field stays as it is written, quoted anew only where another separator makes that needed;
+/// the line ends are those of the header, and there is always a header. Between other formats columns keep their types;
+/// a column of CSV or TSV becomes int64, double or bool when all its values in all files are such and missing ones
+/// empty, else string (from stdin, always string). Parquet is written with zstd or snappy and a million rows in a row
+/// group. The output's name says its format and packing.
+///
+/// Output path "-" is stdout; a file is written under a temporary name and renamed at the end, so a failure leaves
+/// nothing behind and the output may be the input. A double is written to text with the fewest digits that read back as
+/// it; NaN becomes an empty field. Throws like for_each_frame; also InvalidInput when a copied column has the name of
+/// an added one, and, before anything is read, when the output's name says no format.
+RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,
+                         const std::vector<AddedColumn>& added, const FillColumns& fill);
+
+/// The two columns of a batch of rows, and what to append to each of them.
+struct DecisionBatch {
+  RealSpan score;
+  RealSpan uncertainty;
+  std::span<std::uint8_t> decision;
+  std::span<std::int32_t> level;
+};
+
+struct AppendDecisionsOptions {
+  ReadOptions read = {};
+  std::string score = "score";
+  std::string uncertainty = "uncertainty";
+  /// Rows without a finite score and uncertainty are left out and counted, instead of refused.
+  bool drop_missing = false;
+  /// See AppendColumnsOptions.
+  std::optional<Format> output_format = std::nullopt;
+};
+
+/// append_columns with all columns kept and two added ones, `decision` (uint8) and `level` (int32), that `decide` fills
+/// in batch by batch (zeros until then). Labels and weights are neither needed nor checked.
+RowCounts append_decisions(const TableFiles& inputs, const std::string& output, const AppendDecisionsOptions& options,
+                           const std::function<void(const DecisionBatch&)>& decide);
+
+}  // namespace limen::table

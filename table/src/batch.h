@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What all readers produce and all consumers take: typed columns of rows, in order and checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "limen/base/error.h"
+#include "limen/base/frame.h"
+#include "limen/base/labels.h"
+#include "limen/base/text_index.h"
+#include "limen/base/uninitialized_vector.h"
+#include "limen/table/frames.h"
+
+namespace arrow {
+class RecordBatch;
+class Schema;
+}  // namespace arrow
+
+namespace limen::table::detail {
+
+enum class Kind { kReal, kLabel, kText };
+
+/// A column that a consumer asks for.
+struct Wanted {
+  std::string name;
+  Kind kind = Kind::kReal;
+  bool is_weight = false;     ///< a real below 0 is refused or dropped like a missing one
+  bool keeps_single = false;  ///< a real stays float where the file holds float
+  bool parses_text = false;   ///< a real may be text in a Parquet or Arrow file
+  std::size_t index = 0;      ///< its place among the columns of the file at hand
+};
+
+/// How values are read, whatever the column.
+struct ValueRules {
+  std::vector<std::string> missing = {};  ///< more words for it, trimmed
+  MissingRule rule = MissingRule::kRefuse;
+  LabelRule labels = {};
+
+  [[nodiscard]] bool is_missing(std::string_view trimmed_text) const;
+};
+
+/// Which columns are copied for an output, and how.
+struct Copying {
+  enum class To { kNothing, kText, kTyped };
+  To to = To::kNothing;
+  std::vector<std::size_t> columns = {};       ///< places in the file, ascending
+  char separator = ',';                        ///< kText
+  std::shared_ptr<arrow::Schema> schema = {};  ///< kTyped, from text: the types of the columns
+};
+
+/// What is read of one file.
+struct Selection {
+  std::vector<Wanted> wanted = {};
+  ValueRules rules = {};
+  Copying copying = {};
+  bool with_places = false;
+};
+
+struct Texts {
+  TextIndex index = {};
+  std::vector<std::int32_t> code = {};  ///< TextValues::kMissing for missing ones
+};
+using Reals = UninitializedVector<double>;
+using Singles = UninitializedVector<float>;
+using Labels = UninitializedVector<std::uint8_t>;
+using Values = std::variant<Reals, Singles, Labels, Texts>;
+
+struct Batch {
+  std::size_t num_rows = 0;
+  std::size_t rows_dropped = 0;
+  std::vector<Values> columns = {};        ///< one for each wanted column
+  LabelsSeen labels = {};                  ///< only under a rule that names the positive value
+  std::vector<std::uint64_t> places = {};  ///< line or row of each row; only when asked for
+  std::string text = {};                   ///< Copying::To::kText: the fields of one row after the other
+  std::vector<std::size_t> text_end = {};  ///< of each row, in `text`
+  std::vector<std::shared_ptr<arrow::RecordBatch>> typed = {};  ///< kTyped: together num_rows rows
+};
+
+/// No rows of the wanted columns; is_single says which of them the file holds as float.
+[[nodiscard]] Values empty_values(const Wanted& column, bool is_single);
+
+/// Appends all rows. Reals of two precisions become double.
+void append(Batch& into, const Batch& more);
+/// Makes it empty but keeps its memory.
+void clear(Batch& batch);
+void reserve(Batch& batch, std::size_t rows);
+/// Keeps those of the rows of the wanted columns from `begin` on whose flag is set.
+void keep_rows(Batch& batch, std::size_t begin, const std::vector<bool>& keep);
+
+/// The wanted columns of a batch, which are no labels, as a frame. Leaves them empty.
+[[nodiscard]] Frame take_frame(Batch& batch, std::span<const Wanted> columns);
+
+/// What is wrong with a value. `text` is the value as the file has it; empty for null.
+[[nodiscard]] std::string missing_problem(std::string_view text);
+[[nodiscard]] std::string not_finite_problem(std::string_view text);
+[[nodiscard]] std::string bad_label_problem(std::string_view text, const LabelRule& rule);
+[[nodiscard]] std::string negative_problem(std::string_view text);
+
+}  // namespace limen::table::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "file_reader.h"
+#include "limen/table/frames.h"
+
+namespace limen::table::detail {
+
+/// The kinds of the columns of several files, by name: as the options say, else text when some file holds text in it.
+class ColumnKinds {
+ public:
+  /// Throws InvalidInput for a column that is to be both.
+  explicit ColumnKinds(const FrameReadOptions& options);
+
+  [[nodiscard]] bool is_fixed(std::string_view name) const { return find(fixed_, name) != nullptr; }
+  void add(FileReader& reader, const ValueRules& rules);
+  [[nodiscard]] ColumnKind of(std::string_view name) const;
+  /// A column of a file, to be read as its kind.
+  [[nodiscard]] Wanted wanted(const ColumnNames& names, std::string_view name) const;
+
+ private:
+  using Named = std::vector<std::pair<std::string, ColumnKind>>;
+  static const ColumnKind* find(const Named& all, std::string_view name);
+
+  Named fixed_;
+  Named text_;  // those that some file holds text in
+};
+
+}  // namespace limen::table::detail
