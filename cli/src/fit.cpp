@@ -134,6 +134,7 @@ int report_infeasible(const FitFlags& flags, const Objective& objective, const F
 struct Holdout {
   std::optional<table::Predictions> rows;
   SampleBatches batches;
+  std::size_t most_rows_kept = FitOptions{}.most_rows_kept;  ///< of batches
 };
 
 std::uint64_t default_memory() { return machine_memory() / 2; }
@@ -157,6 +158,10 @@ Holdout open_holdout(const FitFlags& flags) {
     holdout.rows = read_table(flags.inputs, flags.table);
     return holdout;
   }
+  // Half for reading, half for the rows that the fit keeps.
+  constexpr std::uint64_t kBytesPerRowKept = 30;
+  holdout.most_rows_kept = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(limit / 2 / kBytesPerRowKept, 1000, std::uint64_t{1} << 22));
   fmt::print(stderr, "{}: about {} do not fit into {} MB; going through them in batches\n", shown(flags.inputs),
              plural_text(static_cast<double>(*rows), "row"), limit / 1'000'000);
   holdout.batches = [files, options](const std::function<void(const Samples&)>& visit) {
@@ -173,7 +178,8 @@ struct Fitted {
   std::optional<FitResult> single;
 };
 
-Fitted fit_holdout(const Holdout& holdout, const Objective& objective, const FitOptions& options, bool with_single) {
+Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool with_single) {
+  options.most_rows_kept = holdout.most_rows_kept;
   const auto fit = [&](const auto& rows) -> Fitted {
     if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt};
     FitBesideSingle both = fit_beside_single(rows, objective, options);

@@ -20,7 +20,8 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& values
 
 void add_read_flags(CLI::App& verb, ReadFlags& flags) {
   add_list(verb, "--missing", flags.missing, "More values that mean missing, such as ?");
-  verb.add_flag("--drop-missing", flags.drop_missing, "Leave out rows with a missing or impossible value, and say how many")
+  verb.add_flag("--drop-missing", flags.drop_missing,
+                "Leave out rows with a missing or impossible value, and say how many")
       ->group(kGroup);
   verb.add_option("--format", flags.format, "csv, tsv, parquet or arrow; default: by the file's extension")
       ->type_name("FORMAT")

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "limen/base/error.h"
+#include "limen/base/read_file.h"
 #include "limen/base/text.h"
 #include "text.h"
 
@@ -261,14 +262,12 @@ Boundary read_boundary(const std::string& path) {
   constexpr std::size_t kMaxBytes = 64 << 20;
   std::string text;
   if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw IoError(IoError::Access::kRead, shown(path), "cannot be opened");
     std::array<char, 1 << 16> chunk{};
-    while (text.size() <= kMaxBytes && (file.read(chunk.data(), chunk.size()) || file.gcount() > 0)) {
-      text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    while (text.size() <= kMaxBytes && (std::cin.read(chunk.data(), chunk.size()) || std::cin.gcount() > 0)) {
+      text.append(chunk.data(), static_cast<std::size_t>(std::cin.gcount()));
     }
+  } else {
+    text = read_regular_file(path, kMaxBytes);
   }
   if (text.empty()) throw InvalidInput(shown(path), "is empty or cannot be read");
   if (text.size() > kMaxBytes) throw InvalidInput(shown(path), "is larger than 64 MB, which no boundary file is");

@@ -76,6 +76,10 @@ void validate(const FitOptions& options) {
   if (options.bins && options.bins->count && (*options.bins->count < 1 || *options.bins->count > kMostBins)) {
     throw InvalidInput("fit_boundary: bins is " + std::to_string(*options.bins->count) + ", must be 1 to 2^30");
   }
+  if (options.most_rows_kept < 1000) {
+    throw InvalidInput("fit_boundary: most_rows_kept is " + std::to_string(options.most_rows_kept) +
+                       ", must be at least 1000");
+  }
   if (options.num_threads < 0) {
     throw InvalidInput("fit_boundary: num_threads is " + std::to_string(options.num_threads) +
                        ", must be at least 1, or 0 for all cores");
@@ -180,7 +184,8 @@ BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& opti
     throw InvalidInput(
         "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
   }
-  BatchOverview overview = summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1);
+  BatchOverview overview = summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1,
+                                             options.most_rows_kept);
   if (overview.rows() == 0) throw InvalidInput("fit_boundary: there are no rows");
   return overview;
 }
@@ -241,7 +246,7 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
     const BatchOverview overview = summarize_all(batches, options);
-    const Grid grid = need_counted(count_near_optimum(batches, overview, objective));
+    const Grid grid = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
     return solve_batches(overview.rows(), grid, objective, options);
   });
 }
@@ -249,7 +254,7 @@ FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
 FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
     const BatchOverview overview = summarize_all(batches, options);
-    const NearOptimumGrids grids = need_counted(count_near_optimum_and_single(batches, overview, objective));
+    const NearOptimumGrids grids = need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
     return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
                            solve_batches(overview.rows(), grids.single, objective, single_options(options))};
   });

@@ -34,6 +34,8 @@ struct FitOptions {
   Binning binning = Binning::kEquiWeight;
   /// Threads used, 0 = all cores. The result does not depend on it.
   int num_threads = 0;
+  /// Rows in batches: how many of them may be kept in memory at a time, about 30 bytes each. At least 1000.
+  std::size_t most_rows_kept = std::size_t{1} << 22;
 };
 
 /// Throws InvalidInput that names field, value and range.

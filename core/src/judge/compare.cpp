@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
@@ -53,20 +56,71 @@ void summarize(MethodSummary& summary) {
   summary.sd_matched_recall = sd_of(collect(trials, recall_when_matched));
 }
 
-/// One method on one pair, at all bounds. The grid does not depend on the bound; weights are rounded for precision.
-std::vector<Trial> run(const SamplePair& pair, const CompareOptions& options, FitOptions fit) {
+/// A pair, counted once for every number of levels and of bins that the methods ask for. Grids do not depend on the
+/// bound; weights are rounded for precision, whatever its bound.
+class PairCounts {
+ public:
+  struct Counted {
+    Grid holdout;
+    Grid test;  ///< in the bins of the hold-out
+  };
+
+  PairCounts(const SamplePair& pair, const FitOptions& fit) : pair_(pair), fit_(fit) {}
+
+  const Counted& counted_for(Method method) {
+    FitOptions options = fit_;
+    options.method = method;
+    // `bins` speak of the 2-D methods: the single threshold they are held against is the best one there is.
+    if (method == Method::kSt) options.bins = std::nullopt;
+    const int levels = info_of(method).has_levels ? options.levels : 1;
+    const std::optional<std::int64_t> bins = bins_of(options).count;
+    const auto [found, is_new] = counted_.try_emplace({levels, bins});
+    if (is_new) {
+      const Counted& all = every_score(levels);
+      Grid holdout = bins ? merge_bins(all.holdout, *bins, fit_.binning) : all.holdout;
+      Grid test = count_into(holdout, all.test);
+      found->second = {std::move(holdout), std::move(test)};
+    }
+    return found->second;
+  }
+
+ private:
+  /// Every distinct score of both tables, each in bins of its own.
+  const Counted& every_score(int levels) {
+    const auto [found, is_new] = every_score_.try_emplace(levels);
+    if (is_new) {
+      const std::vector<double> edges = uncertainty_edges(pair_.holdout.uncertainty, levels, fit_.binning);
+      found->second = {count_distinct(pair_.holdout, edges, weight_units(pair_.holdout)),
+                       count_distinct(pair_.test, edges, weight_units(pair_.test))};
+    }
+    return found->second;
+  }
+
+  const SamplePair& pair_;
+  const FitOptions& fit_;
+  std::map<int, Counted> every_score_;
+  std::map<std::pair<int, std::optional<std::int64_t>>, Counted> counted_;
+};
+
+/// What a boundary flags, from counts; weights, which were rounded for the grid, are added up again.
+Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bins,
+                       const std::vector<std::int32_t>& taken) {
+  if (!samples.weight.empty()) return evaluate(make_rule(bins, taken), samples).total;
+  const Totals totals = totals_of(grid);
+  return confusion_of_counts({totals.rows_low, totals.positives_low}, flagged_counts(grid, taken));
+}
+
+/// One method on one pair, at all bounds.
+std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, std::span<const Rational> bounds) {
   std::vector<Trial> trials;
-  const Objective any_precision = max_recall_at_precision({1, 2});
-  const Grid grid = make_holdout_grid(pair.holdout, any_precision, fit);
-  const Grid test = count_into(grid, pair.test, weight_units(pair.test));
-  const Chain chain = recount(chain_of(fit.method, grid), test);
-  for (const Rational& bound : options.precision_bounds) {
+  const auto& [holdout, test] = counts.counted_for(method);
+  const Chain chain = recount(chain_of(method, holdout), test);
+  for (const Rational& bound : bounds) {
     Trial trial;
-    trial.solution = solve(fit.method, grid, max_recall_at_precision(bound));
-    trial.gap = trial.solution->gap * grid.unit;
-    const Rule rule = make_rule(grid, trial.solution->taken);
-    trial.holdout = evaluate(rule, pair.holdout).total;
-    trial.test = evaluate(rule, pair.test).total;
+    trial.solution = solve(method, holdout, max_recall_at_precision(bound));
+    trial.gap = trial.solution->gap * holdout.unit;
+    trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
+    trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
     trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
     trials.push_back(std::move(trial));
   }
@@ -119,16 +173,13 @@ std::vector<MethodSummary> compare_in_arena(std::span<const SamplePair> pairs, c
   const std::size_t num_methods = options.methods.size();
   const std::size_t num_bounds = options.precision_bounds.size();
   std::vector<MethodSummary> summaries(num_bounds * num_methods);
-  for (std::size_t method = 0; method < num_methods; ++method) {
-    FitOptions fit = options.fit;
-    fit.method = options.methods[method];
-    // `--bins` speaks of the 2-D methods: the single threshold they are held against is the best one there is.
-    if (fit.method == Method::kSt) fit.bins = std::nullopt;
-    for (const SamplePair& pair : pairs) {
-      std::vector<Trial> trials = run(pair, options, fit);
+  for (const SamplePair& pair : pairs) {
+    PairCounts counts(pair, options.fit);
+    for (std::size_t method = 0; method < num_methods; ++method) {
+      std::vector<Trial> trials = run(pair, counts, options.methods[method], options.precision_bounds);
       for (std::size_t bound = 0; bound < num_bounds; ++bound) {
         MethodSummary& summary = summaries[bound * num_methods + method];
-        summary.method = fit.method;
+        summary.method = options.methods[method];
         summary.bound = options.precision_bounds[bound];
         summary.trials.push_back(std::move(trials[bound]));
       }

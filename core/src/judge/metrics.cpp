@@ -65,6 +65,11 @@ Interval Confusion::recall_interval(double confidence) const {
   return proportion_interval(true_positives * effective_fraction, positives * effective_fraction, confidence);
 }
 
+Confusion confusion_of_counts(const Counts& all, const Counts& flagged) {
+  return {static_cast<double>(all.rows), static_cast<double>(all.positives), static_cast<double>(flagged.rows),
+          static_cast<double>(flagged.positives)};
+}
+
 Evaluation evaluate(const Rule& rule, const Samples& samples) {
   validate(samples);
   const std::size_t rows = samples.size();

@@ -35,6 +35,9 @@ struct Confusion {
   [[nodiscard]] Interval recall_interval(double confidence = 0.95) const;
 };
 
+/// From rows without weights: all of them, and those that are flagged.
+[[nodiscard]] Confusion confusion_of_counts(const Counts& all, const Counts& flagged);
+
 struct Evaluation {
   Confusion total;
   std::vector<Confusion> levels;  ///< one per level of the rule
