@@ -57,6 +57,12 @@ bool ValueRules::is_missing(std::string_view trimmed_text) const {
   return trimmed_text.empty() || std::ranges::find(missing, trimmed_text) != missing.end();
 }
 
+ValueRules value_rules(const ReadOptions& options, MissingRule rule, const LabelRule& labels) {
+  ValueRules rules = {.missing = {}, .rule = rule, .labels = labels};
+  for (const std::string& word : options.missing) rules.missing.emplace_back(trimmed(word));
+  return rules;
+}
+
 Values empty_values(const Wanted& column, bool is_single) {
   if (column.kind == Kind::kText) return Texts{};
   if (column.kind == Kind::kLabel) return Labels{};
@@ -71,10 +77,7 @@ void append(Batch& into, const Batch& more) {
   into.rows_dropped += more.rows_dropped;
   into.labels.merge(more.labels);
   into.places.insert(into.places.end(), more.places.begin(), more.places.end());
-  const std::size_t text_begin = into.text.size();
-  into.text += more.text;
-  for (const std::size_t end : more.text_end) into.text_end.push_back(text_begin + end);
-  into.typed.insert(into.typed.end(), more.typed.begin(), more.typed.end());
+  into.copied.insert(into.copied.end(), more.copied.begin(), more.copied.end());
 }
 
 void clear(Batch& batch) {
@@ -86,9 +89,7 @@ void clear(Batch& batch) {
   batch.rows_dropped = 0;
   batch.labels = {};
   batch.places.clear();
-  batch.text.clear();
-  batch.text_end.clear();
-  batch.typed.clear();
+  batch.copied.clear();
 }
 
 void reserve(Batch& batch, std::size_t rows) {
@@ -125,17 +126,5 @@ Frame take_frame(Batch& batch, std::span<const Wanted> columns) {
   }
   return frame;
 }
-
-std::string missing_problem(std::string_view text) {
-  return trimmed(text).empty() ? "the value is missing" : quoted(text) + " is a missing value";
-}
-
-std::string not_finite_problem(std::string_view text) { return quoted(text) + " is not finite"; }
-
-std::string bad_label_problem(std::string_view text, const LabelRule& rule) {
-  return quoted(text) + " is not " + wanted_labels(rule);
-}
-
-std::string negative_problem(std::string_view text) { return quoted(text) + " is negative, a weight is at least 0"; }
 
 }  // namespace limen::table::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all readers produce and all consumers take: typed columns of rows, in order and checked.
+// What is asked of a table, and what every reader produces: typed columns of rows, in order and checked.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,11 @@
 #include <variant>
 #include <vector>
 
-#include "limen/base/error.h"
 #include "limen/base/frame.h"
 #include "limen/base/labels.h"
 #include "limen/base/text_index.h"
 #include "limen/base/uninitialized_vector.h"
-#include "limen/table/frames.h"
+#include "limen/table/read_options.h"
 
 namespace arrow {
 class RecordBatch;
@@ -45,14 +44,20 @@ struct ValueRules {
 
   [[nodiscard]] bool is_missing(std::string_view trimmed_text) const;
 };
+/// The rules of a consumer that reads with these options.
+[[nodiscard]] ValueRules value_rules(const ReadOptions& options, MissingRule rule, const LabelRule& labels = {});
 
 /// Which columns are copied for an output, and how.
 struct Copying {
-  enum class To { kNothing, kText, kTyped };
+  enum class To {
+    kNothing,
+    kText,   ///< from text to text: one column of strings, which hold the fields of a row as they are written
+    kTyped,  ///< a column for each
+  };
   To to = To::kNothing;
   std::vector<std::size_t> columns = {};       ///< places in the file, ascending
   char separator = ',';                        ///< kText
-  std::shared_ptr<arrow::Schema> schema = {};  ///< kTyped, from text: the types of the columns
+  std::shared_ptr<arrow::Schema> schema = {};  ///< the types of the columns
 };
 
 /// What is read of one file.
@@ -78,9 +83,7 @@ struct Batch {
   std::vector<Values> columns = {};        ///< one for each wanted column
   LabelsSeen labels = {};                  ///< only under a rule that names the positive value
   std::vector<std::uint64_t> places = {};  ///< line or row of each row; only when asked for
-  std::string text = {};                   ///< Copying::To::kText: the fields of one row after the other
-  std::vector<std::size_t> text_end = {};  ///< of each row, in `text`
-  std::vector<std::shared_ptr<arrow::RecordBatch>> typed = {};  ///< kTyped: together num_rows rows
+  std::vector<std::shared_ptr<arrow::RecordBatch>> copied = {};  ///< together num_rows rows, when some are copied
 };
 
 /// No rows of the wanted columns; is_single says which of them the file holds as float.
@@ -96,11 +99,5 @@ void keep_rows(Batch& batch, std::size_t begin, const std::vector<bool>& keep);
 
 /// The wanted columns of a batch, which are no labels, as a frame. Leaves them empty.
 [[nodiscard]] Frame take_frame(Batch& batch, std::span<const Wanted> columns);
-
-/// What is wrong with a value. `text` is the value as the file has it; empty for null.
-[[nodiscard]] std::string missing_problem(std::string_view text);
-[[nodiscard]] std::string not_finite_problem(std::string_view text);
-[[nodiscard]] std::string bad_label_problem(std::string_view text, const LabelRule& rule);
-[[nodiscard]] std::string negative_problem(std::string_view text);
 
 }  // namespace limen::table::detail

@@ -5,8 +5,9 @@
 #include <future>
 #include <utility>
 
+#include "arrow_file.h"
+#include "csv_file.h"
 #include "limen/base/error.h"
-#include "limen/base/text.h"
 #include "ordered_pipeline.h"
 
 namespace limen::table::detail {
@@ -30,7 +31,8 @@ Format BatchSource::format_of(const KnownFile& file) const {
 
 std::unique_ptr<FileReader> BatchSource::open(const std::shared_ptr<KnownFile>& file) const {
   const Format format = format_of(*file);
-  return is_text(format) ? open_csv(file, format, options_, limits_) : open_arrow(file, format, limits_);
+  if (is_text(format)) return std::make_unique<CsvFile>(file, format, options_, limits_);
+  return format == Format::kParquet ? open_parquet(file, limits_) : open_ipc(file, limits_);
 }
 
 void BatchSource::for_each_file(const std::function<void(FileReader&)>& look) {
@@ -152,12 +154,6 @@ void BatchSource::require_rows() const {
                                                             : "has no rows";
   }
   throw InvalidInput(files_.name(), problem, Cause::kNoRows);
-}
-
-ValueRules value_rules(const ReadOptions& options, MissingRule rule, const LabelRule& labels) {
-  ValueRules rules = {.missing = {}, .rule = rule, .labels = labels};
-  for (const std::string& word : options.missing) rules.missing.emplace_back(trimmed(word));
-  return rules;
 }
 
 }  // namespace limen::table::detail

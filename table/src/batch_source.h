@@ -23,7 +23,7 @@ namespace limen::table::detail {
 class BatchSource {
  public:
   /// What is wanted of a file, by the names of its columns; all files must give columns of the same kinds.
-  using Choose = std::function<Selection(const FileReader&)>;
+  using Choose = std::function<Selection(FileReader&)>;
   static constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
 
   BatchSource(const TableFiles& files, const ReadOptions& options, const Limits& limits);
@@ -72,8 +72,5 @@ class BatchSource {
   std::mutex spare_mutex_;
   std::vector<Batch> spare_;  // memory for units, which is dear to take from the system again and again
 };
-
-/// The rules of a consumer that reads with these options.
-[[nodiscard]] ValueRules value_rules(const ReadOptions& options, MissingRule rule, const LabelRule& labels = {});
 
 }  // namespace limen::table::detail

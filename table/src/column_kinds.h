@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "file_reader.h"
 #include "limen/table/frames.h"
@@ -17,18 +17,15 @@ class ColumnKinds {
   /// Throws InvalidInput for a column that is to be both.
   explicit ColumnKinds(const FrameReadOptions& options);
 
-  [[nodiscard]] bool is_fixed(std::string_view name) const { return find(fixed_, name) != nullptr; }
+  [[nodiscard]] bool is_fixed(std::string_view name) const { return fixed_.contains(name); }
   void add(FileReader& reader, const ValueRules& rules);
   [[nodiscard]] ColumnKind of(std::string_view name) const;
   /// A column of a file, to be read as its kind.
   [[nodiscard]] Wanted wanted(const ColumnNames& names, std::string_view name) const;
 
  private:
-  using Named = std::vector<std::pair<std::string, ColumnKind>>;
-  static const ColumnKind* find(const Named& all, std::string_view name);
-
-  Named fixed_;
-  Named text_;  // those that some file holds text in
+  std::map<std::string, ColumnKind, std::less<>> fixed_;
+  std::set<std::string, std::less<>> text_;  // those that some file holds text in
 };
 
 }  // namespace limen::table::detail

@@ -48,7 +48,7 @@ std::vector<CountedBin> read_counts(const TableFiles& files, const CountOptions&
     detail::BatchSource source(one, options.read, detail::limits_for(options.read.max_bytes));
     std::vector<detail::Wanted> wanted;
     std::string place;
-    source.start([&](const detail::FileReader& reader) {
+    source.start([&](detail::FileReader& reader) {
       place = reader.csv() != nullptr ? "line " : "row ";
       for (const std::string& name :
            {std::string("level"), options.score, std::string("positives"), std::string("rows")}) {

@@ -10,6 +10,8 @@
 namespace limen::table::detail {
 namespace {
 
+constexpr std::size_t kSliceRows = 2048;  // decoded at a time: their texts stay in the cache
+
 char checked_separator(const ReadOptions& options, Format format) {
   const char separator = options.separator.value_or(separator_of(format));
   if (separator == '"' || separator == '\n' || separator == '\r' || separator == '\0') {
@@ -20,74 +22,233 @@ char checked_separator(const ReadOptions& options, Format format) {
 
 }  // namespace
 
+struct CsvFile::CsvUnit final : Unit {
+  CsvBlock block = {};
+  CsvPlace end = {};                    // behind the block
+  bool is_clean = false;                // decoded, and the place where it starts has no bearing on the result
+  std::deque<std::string> values = {};  // of the slice at hand, those that had doubled quotes
+  std::optional<BadValue> bad = std::nullopt;
+};
+
 CsvFile::CsvFile(const std::shared_ptr<KnownFile>& file, Format format, const ReadOptions& options,
                  const Limits& limits)
-    : limits_(limits),
-      file_(file),
-      bytes_(file_),
-      names_{.table = file->name,
-             .names = {},
-             .separator = checked_separator(options, format),
-             .has_header = options.has_header},
-      blocks_(file->name, bytes_, names_.separator, limits) {
-  while ((first_block_ = blocks_.next())) {
-    CsvRows records = rows(*first_block_, start_);
-    const CsvRow* const first = records.next();
+    : FileReader(file, limits), bytes_(file_), blocks_(file->name, bytes_, checked_separator(options, format), limits) {
+  names_.separator = checked_separator(options, format);
+  names_.has_header = options.has_header;
+  while (std::unique_ptr<CsvUnit> unit = next_unit()) {
+    CsvRows rows = rows_of(unit->block, place_);
+    const CsvRow* const first = rows.next();
     if (first == nullptr) {
-      start_ = records.place();
+      place_ = rows.place();
       continue;
     }
     read_names(*first, options);
-    has_crlf_ = records.ended_with_crlf();
+    has_crlf_ = rows.ended_with_crlf();
     if (options.has_header) {
-      first_block_->begin = records.consumed();
-      start_ = records.place();
+      unit->block.begin = rows.consumed();
+      place_ = rows.place();
     }
+    ahead_.push_back(std::move(unit));
     return;
   }
   names_.refuse("is empty");
 }
 
+CsvFile::~CsvFile() = default;
+
 void CsvFile::read_names(const CsvRow& first, const ReadOptions& options) {
-  if (!options.names.empty()) {
-    if (options.names.size() != first.fields.size()) {
-      names_.refuse("the first line has " + std::to_string(first.fields.size()) + " fields, but " +
-                    std::to_string(options.names.size()) + " names of columns are given");
-    }
-    for (const std::string& name : options.names) names_.names.emplace_back(trimmed(name));
-  } else if (options.has_header) {
-    std::string scratch;
-    for (const std::string_view field : first.fields) names_.names.emplace_back(trimmed(unquoted(field, scratch)));
-    header_text_ = first.text;
-    for (const std::string_view field : first.fields) {
-      header_fields_.push_back(std::string_view(header_text_)
-                                   .substr(static_cast<std::size_t>(field.data() - first.text.data()), field.size()));
-    }
-  } else {
-    for (std::size_t field = 1; field <= first.fields.size(); ++field) {
-      names_.names.push_back("column" + std::to_string(field));
+  std::string scratch;
+  if (!options.names.empty() && options.names.size() != first.fields.size()) {
+    names_.refuse("the first line has " + std::to_string(first.fields.size()) + " fields, but " +
+                  std::to_string(options.names.size()) + " names of columns are given");
+  }
+  for (std::size_t field = 0; field < first.fields.size(); ++field) {
+    if (!options.names.empty()) {
+      names_.names.emplace_back(trimmed(options.names[field]));
+    } else if (options.has_header) {
+      names_.names.emplace_back(trimmed(unquoted(first.fields[field], scratch)));
+    } else {
+      names_.names.push_back("column" + std::to_string(field + 1));
     }
   }
+  if (options.names.empty() && options.has_header) header_.bytes.assign(first.text.begin(), first.text.end());
 }
 
-std::optional<CsvBlock> CsvFile::next_block() {
-  if (first_block_) return std::exchange(first_block_, std::nullopt);
-  return blocks_.next();
+std::string CsvFile::header(const Copying& copying) const {
+  std::string text = blocks_.has_byte_order_mark() ? "\xef\xbb\xbf" : "";
+  if (!header_.bytes.empty()) {
+    std::string scratch;
+    return text.append(copied_text(*rows_of(header_, {}).next(), names_, copying, scratch));
+  }
+  for (const std::size_t column : copying.columns) {
+    if (column != copying.columns.front()) text += copying.separator;
+    add_field(names_.names[column], copying.separator, text);
+  }
+  return text;
 }
 
-void CsvFile::refuse_length(const CsvRow& row) const {
+// Reads about a megabyte ahead, to look at. What is malformed is left to decode().
+std::vector<std::optional<ColumnKind>> CsvFile::kinds(const ValueRules& rules) {
+  constexpr std::size_t kLookBytes = std::size_t{1} << 20;
+  std::vector<std::optional<ColumnKind>> kinds(names_.names.size());
+  std::string scratch;
+  const auto look_at = [&](const CsvBlock& block) {
+    CsvRows rows = rows_of(block, {});
+    while (const CsvRow* row = rows.next()) {
+      if (row->fields.size() != kinds.size()) return;
+      for (std::size_t column = 0; column < kinds.size(); ++column) {
+        if (kinds[column] == ColumnKind::kText) continue;
+        const std::string_view text = trimmed(unquoted(row->fields[column], scratch));
+        const FieldStatus status = parse_number(text).status;
+        if (rules.is_missing(text) || status == FieldStatus::kMissing) continue;
+        kinds[column] = status == FieldStatus::kBad ? ColumnKind::kText : ColumnKind::kNumber;
+      }
+    }
+  };
+  std::size_t seen = 0;
+  for (std::size_t unit = 0; seen < kLookBytes; ++unit) {
+    if (unit == ahead_.size()) {
+      std::unique_ptr<CsvUnit> more = next_unit();
+      if (!more) break;
+      ahead_.push_back(std::move(more));
+    }
+    seen += std::max<std::size_t>(ahead_[unit]->block.bytes.size(), 1);
+    try {
+      look_at(ahead_[unit]->block);
+    } catch (const InvalidInput&) {
+      break;
+    }
+  }
+  return kinds;
+}
+
+std::optional<std::uint64_t> CsvFile::estimate_rows() {
+  if (file_.size() == 0) return std::nullopt;
+  const CsvUnit& first = *ahead_.front();
+  CsvRows rows = rows_of(first.block, {});
+  std::uint64_t count = 0;
+  while (rows.next() != nullptr) ++count;
+  if (first.block.is_last) return count;
+  const double share = static_cast<double>(file_.size()) / static_cast<double>(first.bytes_done);
+  return static_cast<std::uint64_t>(share * static_cast<double>(count));
+}
+
+void CsvFile::find_types(const std::vector<std::size_t>& columns, std::vector<TypeCandidates>& types) {
+  types.resize(columns.size());
+  std::string scratch;
+  std::uint64_t num_rows = 0;
+  while (const std::unique_ptr<Unit> unit = next()) {
+    CsvRows rows = rows_of(static_cast<CsvUnit&>(*unit).block, place_);
+    while (const CsvRow* row = rows.next()) {
+      check_length(*row);
+      ++num_rows;
+      for (std::size_t column = 0; column < columns.size(); ++column) {
+        types[column].add(unquoted(row->fields[columns[column]], scratch));
+      }
+    }
+    place_ = rows.place();
+  }
+  file_.end(num_rows);
+}
+
+std::unique_ptr<CsvFile::CsvUnit> CsvFile::next_unit() {
+  std::optional<CsvBlock> block = blocks_.next();
+  if (!block) return nullptr;
+  auto unit = std::make_unique<CsvUnit>();
+  unit->block = *std::move(block);
+  unit->bytes_done = bytes_.bytes_read();
+  return unit;
+}
+
+std::unique_ptr<Unit> CsvFile::next() {
+  if (ahead_.empty()) return next_unit();
+  std::unique_ptr<Unit> unit = std::move(ahead_.front());
+  ahead_.pop_front();
+  return unit;
+}
+
+// As if the block were the first of the file: what is malformed waits until the place is known.
+void CsvFile::decode(Unit& unit) const {
+  CsvUnit& own = static_cast<CsvUnit&>(unit);
+  RawRows rows;
+  rows.columns.resize(selection_->wanted.size(), {.texts = std::vector<std::string_view>(kSliceRows)});
+  RowCopier copier(names_, selection_->copying);
+  const auto decode_slice = [&] {
+    for (RawColumn& column : rows.columns) column.texts.resize(rows.size);
+    rows.copied = copier.finish();
+    own.bad = decode_rows(rows, *selection_, names_.table, own.batch);
+    if (copier.bad() && (!own.bad || copier.bad()->row < own.bad->row)) own.bad = copier.bad();
+    if (own.bad) own.bad->row += own.rows;
+    own.rows += rows.size;
+    rows.size = 0;
+    for (RawColumn& column : rows.columns) column.texts.resize(kSliceRows);
+    rows.places.clear();
+    own.values.clear();
+  };
+  try {
+    CsvRows records = rows_of(own.block, {});
+    while (const CsvRow* record = records.next()) {
+      check_length(*record);
+      add(*record, own, rows);
+      copier.add(*record);
+      if (rows.size == kSliceRows) decode_slice();
+      if (own.bad) return;
+    }
+    own.end = records.place();
+    own.is_clean = own.end.blank_line == 0;
+  } catch (const InvalidInput&) {
+  }
+  decode_slice();
+}
+
+void CsvFile::settle(Unit& unit) {
+  CsvUnit& own = static_cast<CsvUnit&>(unit);
+  if (own.bad && place_.blank_line == 0) refuse(own);
+  for (std::uint64_t& line : own.batch.places) line += place_.line - 1;
+  if (own.is_clean && place_.blank_line == 0) {
+    place_.line += own.end.line - 1;
+    return;
+  }
+  CsvRows records = rows_of(own.block, place_);
+  while (const CsvRow* record = records.next()) check_length(*record);
+  place_ = records.place();
+}
+
+// Adds the texts of the wanted columns. Blanks around text do not count, unless they are quoted.
+void CsvFile::add(const CsvRow& row, CsvUnit& unit, RawRows& into) const {
+  for (std::size_t column = 0; column < into.columns.size(); ++column) {
+    const Wanted& wanted = selection_->wanted[column];
+    const std::string_view field = row.fields[wanted.index];
+    std::string_view value = field;
+    if (field.starts_with('"')) {
+      std::string scratch;
+      value = unquoted(field, scratch);
+      if (value.data() == scratch.data()) value = unit.values.emplace_back(value);
+    } else if (wanted.kind == Kind::kText) {
+      value = trimmed(value);
+    }
+    into.columns[column].texts[into.size] = value;
+  }
+  if (selection_->with_places) into.places.push_back(row.line);
+  ++into.size;
+}
+
+void CsvFile::check_length(const CsvRow& row) const {
+  if (row.fields.size() == names_.names.size()) return;
   names_.refuse("line " + std::to_string(row.line) + " has " + std::to_string(row.fields.size()) +
                 (row.fields.size() == 1 ? " field" : " fields") +
                 (names_.has_header ? ", the header has " : ", the first line has ") +
                 std::to_string(names_.names.size()));
 }
 
-void CsvFile::refuse_value(const CsvRow& row, std::size_t column, const std::string& problem, Cause cause) const {
-  const char* const field = row.fields[column].data();
-  const auto line = row.line + static_cast<std::uint64_t>(std::count(row.text.data(), field, '\n'));
-  throw InvalidInput(
-      Where{.source = names_.table, .place = "line " + std::to_string(line), .column = names_.names[column]}, problem,
-      cause);
+// The bad value of a unit, with the physical line on which its field begins.
+void CsvFile::refuse(const CsvUnit& unit) const {
+  CsvRows rows = rows_of(unit.block, place_);
+  const CsvRow* row = rows.next();
+  for (std::size_t index = 0; index < unit.bad->row; ++index) row = rows.next();
+  const char* const field = row->fields[unit.bad->column].data();
+  const auto line = row->line + static_cast<std::uint64_t>(std::count(row->text.data(), field, '\n'));
+  refuse_value(names_, "line " + std::to_string(line), *unit.bad);
 }
 
 }  // namespace limen::table::detail

@@ -2,6 +2,7 @@
 #include "csv_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,46 @@
 namespace limen::table::detail {
 namespace {
 
+constexpr std::size_t kMinChunkBytes = 16;  // holds every signature below
+
+struct Signature {
+  std::string_view bytes;
+  std::string_view meaning;
+};
+
+constexpr std::array<Signature, 6> kSignatures = {{
+    {"PAR1", "looks like a Parquet file, not text"},
+    {"ARROW1", "looks like an Arrow IPC file, not text"},
+    {"FEA1", "looks like a Feather file of version 1, not text (write it again as Parquet or CSV)"},
+    {"PK\x03\x04", "looks like a zip or .xlsx file, not text (unpack it, or save the sheet as CSV)"},
+    {"\xff\xfe", "looks like UTF-16 text (save it as UTF-8)"},
+    {"\xfe\xff", "looks like UTF-16 text (save it as UTF-8)"},
+}};
+
+// One past the last record end in `text`, which starts with a record; 0 when there is none.
+std::size_t last_record_end(std::string_view text, char separator) {
+  std::size_t record_end = 0;
+  std::size_t at = 0;  // outside quotes
+  while (true) {
+    const std::size_t quote = std::min(text.find('"', at), text.size());
+    const std::size_t newline = text.substr(at, quote - at).rfind('\n');
+    if (newline != std::string_view::npos) record_end = at + newline + 1;
+    if (quote == text.size()) return record_end;
+    at = quote + 1;
+    const bool opens_field = quote == 0 || text[quote - 1] == separator || text[quote - 1] == '\n';
+    if (!opens_field) continue;
+    // Each turn starts behind a quote that is not the closing one: the opening quote, or the second of a doubled pair.
+    while (true) {
+      const std::size_t closing = text.find('"', at);
+      if (closing == std::string_view::npos) return record_end;
+      at = closing + 1;
+      if (at == text.size()) return record_end;
+      if (text[at] != '"') break;
+      ++at;
+    }
+  }
+}
+
 // First `wanted` in [begin, end), or end.
 const char* find(const char* begin, const char* end, char wanted) {
   const void* found = begin == end ? nullptr : std::memchr(begin, wanted, static_cast<std::size_t>(end - begin));
@@ -19,12 +60,57 @@ const char* find(const char* begin, const char* end, char wanted) {
 
 }  // namespace
 
+CsvBlocks::CsvBlocks(const std::string& name, Bytes& bytes, char separator, const Limits& limits)
+    : name_(name), bytes_(bytes), separator_(separator), limits_(limits) {}
+
+std::optional<CsvBlock> CsvBlocks::next() {
+  if (at_end_) return std::nullopt;
+  CsvBlock block;
+  block.bytes = std::exchange(rest_, {});
+  std::size_t asked = std::max(limits_.chunk_bytes, kMinChunkBytes);
+  while (true) {
+    const std::size_t filled = block.bytes.size();
+    block.bytes.resize(filled + asked);
+    const std::size_t got = bytes_.read(std::span(block.bytes).subspan(filled));
+    block.bytes.resize(filled + got);
+    if (at_start_) check_start(block);
+    at_end_ = got < asked;
+    if (at_end_) return block;
+    if (const std::size_t end = last_record_end(block.text(), separator_); end > 0) {
+      const auto cut = block.bytes.begin() + static_cast<std::ptrdiff_t>(block.begin + end);
+      rest_.assign(cut, block.bytes.end());
+      block.bytes.erase(cut, block.bytes.end());
+      block.is_last = false;
+      return block;
+    }
+    if (block.bytes.size() > limits_.max_record_bytes) {
+      at_end_ = true;
+      block.is_record_start = true;
+      return block;
+    }
+    asked = std::min(block.bytes.size(), limits_.max_record_bytes + 1 - block.bytes.size());
+    asked = std::max(asked, kMinChunkBytes);
+  }
+}
+
+// Refuses other formats by their first bytes; skips a byte order mark.
+void CsvBlocks::check_start(CsvBlock& block) {
+  at_start_ = false;
+  for (const Signature& signature : kSignatures) {
+    if (block.text().starts_with(signature.bytes)) {
+      throw InvalidInput(name_, std::string(signature.meaning), Cause::kWrongFormat);
+    }
+  }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  has_byte_order_mark_ = block.text().starts_with(kByteOrderMark);
+  if (has_byte_order_mark_) block.begin = kByteOrderMark.size();
+}
+
 CsvRows::CsvRows(const std::string& name, char separator, std::size_t max_record_bytes, const CsvBlock& block,
                  const CsvPlace& place)
     : name_(name), separator_(separator), max_record_bytes_(max_record_bytes), block_(block), place_(place) {
   begin_ = block_.bytes.data() + block_.begin;
   end_ = block_.bytes.data() + block_.bytes.size();
-  quote_ = find(begin_, end_, '"');
   const char* const nul = find(begin_, end_, '\0');
   if (nul != end_) refuse("line " + std::to_string(line_of(nul)) + " has a NUL byte: looks like a binary file");
 }
@@ -46,37 +132,13 @@ const CsvRow* CsvRows::next() {
 
 // Splits the record at begin_ into row_ and moves begin_ behind it.
 void CsvRows::split_record() {
-  if (quote_ < begin_) quote_ = find(begin_, end_, '"');
-  const char* const newline = find(begin_, end_, '\n');
-  if (quote_ < newline) {
-    split_quoted();
-  } else {
-    if (newline == end_ && block_.is_record_start) refuse_long_record(nullptr);
-    split_plain(newline);
-  }
-}
-
-void CsvRows::split_plain(const char* newline) {
-  const char* stop = newline;
-  if (stop != begin_ && stop[-1] == '\r') --stop;
+  const char* at = begin_;
+  bool has_quotes = false;
   fields_.clear();
-  const char* field = begin_;
-  while (true) {
-    const char* const field_end = find(field, stop, separator_);
-    fields_.emplace_back(field, static_cast<std::size_t>(field_end - field));
-    if (field_end == stop) break;
-    field = field_end + 1;
-  }
-  finish_record(newline);
-}
-
-void CsvRows::split_quoted() {
-  const char* const begin = begin_;
-  fields_.clear();
-  const char* at = begin;
   while (true) {
     const char* const field = at;
     if (at != end_ && *at == '"') {
+      has_quotes = true;
       // Each turn starts on a quote that is not the closing one: the opening quote, or the second of a doubled pair.
       while (true) {
         at = find(at + 1, end_, '"');
@@ -102,20 +164,14 @@ void CsvRows::split_quoted() {
     ++at;
   }
   if (at == end_ && block_.is_record_start) refuse_long_record(nullptr);
-  finish_record(at);
-  place_.line += static_cast<std::uint64_t>(std::count(begin, at, '\n'));
-}
-
-// `stop` is the LF that ends the record, or the end of the file.
-void CsvRows::finish_record(const char* stop) {
   const char* const text_end = fields_.back().data() + fields_.back().size();
-  const bool has_newline = stop != end_;
   row_.text = std::string_view(begin_, static_cast<std::size_t>(text_end - begin_));
   row_.line = place_.line;
   row_.fields = fields_;
-  ended_with_crlf_ = has_newline && text_end != stop;
-  begin_ = stop + (has_newline ? 1 : 0);
+  ended_with_crlf_ = at != end_ && text_end != at;
+  if (has_quotes) place_.line += static_cast<std::uint64_t>(std::count(begin_, at, '\n'));
   place_.line += 1;
+  begin_ = at == end_ ? at : at + 1;
 }
 
 void CsvRows::refuse(const std::string& what) const { throw InvalidInput(name_, what); }
@@ -132,7 +188,8 @@ std::uint64_t CsvRows::line_of(const char* position) const {
   return place_.line + static_cast<std::uint64_t>(std::count(begin_, position, '\n'));
 }
 
-std::string_view without_quotes(std::string_view field, std::string& scratch) {
+std::string_view unquoted(std::string_view field, std::string& scratch) {
+  if (!field.starts_with('"')) return field;
   field = field.substr(1, field.size() - 2);
   if (field.find('"') == std::string_view::npos) return field;
   scratch.clear();

@@ -3,14 +3,52 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "csv_blocks.h"
+#include "bytes.h"
+#include "read_limits.h"
 
 namespace limen::table::detail {
+
+/// Whole records of a file, one after the other.
+struct CsvBlock {
+  std::vector<char> bytes;
+  std::size_t begin = 0;         ///< 3 behind a byte order mark
+  bool is_last = true;           ///< its last record may end with the file instead of a line end
+  bool is_record_start = false;  ///< the start of one record longer than max_record_bytes; no block follows
+
+  [[nodiscard]] std::string_view text() const { return std::string_view(bytes.data(), bytes.size()).substr(begin); }
+};
+
+/// Cuts a file at record ends into blocks of about chunk_bytes. Where a record ends is decided as by CsvRows, to whom
+/// it is left to refuse what is malformed: up to the first malformed place the cuts are right. Throws what the bytes
+/// throw, and InvalidInput for a known binary format. Memory: the larger of one chunk and twice the longest record.
+class CsvBlocks {
+ public:
+  /// name: of the file, as messages show it. The bytes must outlive this object.
+  CsvBlocks(const std::string& name, Bytes& bytes, char separator, const Limits& limits);
+
+  /// The next block, unset after the last one.
+  [[nodiscard]] std::optional<CsvBlock> next();
+
+  [[nodiscard]] bool has_byte_order_mark() const { return has_byte_order_mark_; }
+
+ private:
+  void check_start(CsvBlock& block);
+
+  std::string name_;
+  Bytes& bytes_;
+  char separator_;
+  Limits limits_;
+  std::vector<char> rest_;  // read behind the end of the last block
+  bool at_start_ = true;
+  bool at_end_ = false;
+  bool has_byte_order_mark_ = false;
+};
 
 /// One record. The views are good until the next call of CsvRows::next().
 struct CsvRow {
@@ -55,9 +93,6 @@ class CsvRows {
 
  private:
   void split_record();
-  void split_plain(const char* newline);
-  void split_quoted();
-  void finish_record(const char* stop);
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void refuse_long_record(const char* open_quote) const;
   [[nodiscard]] std::uint64_t line_of(const char* position) const;
@@ -71,19 +106,13 @@ class CsvRows {
   const CsvBlock& block_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
-  const char* quote_ = nullptr;  // first quote at or after begin_, once it was looked for; else before begin_
   CsvPlace place_;               // of begin_
   bool ended_with_crlf_ = false;
   std::vector<std::string_view> fields_;
   CsvRow row_;
 };
 
-/// unquoted() for a field that starts with a quote.
-[[nodiscard]] std::string_view without_quotes(std::string_view field, std::string& scratch);
-
 /// The value of a field: without its quotes, doubled quotes made single. May use `scratch` to hold it.
-[[nodiscard]] inline std::string_view unquoted(std::string_view field, std::string& scratch) {
-  return field.starts_with('"') ? without_quotes(field, scratch) : field;
-}
+[[nodiscard]] std::string_view unquoted(std::string_view field, std::string& scratch);
 
 }  // namespace limen::table::detail

@@ -6,7 +6,7 @@
 #include "batch_source.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "prediction_batches.h"
+#include "with_limits.h"
 
 namespace limen::table {
 namespace {

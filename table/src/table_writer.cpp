@@ -2,8 +2,8 @@
 #include "table_writer.h"
 
 #include <arrow/array.h>
-#include <arrow/compute/cast.h>
 #include <arrow/io/compressed.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/util/compression.h>
 #include <parquet/arrow/writer.h>
@@ -14,17 +14,21 @@
 #include <utility>
 #include <vector>
 
-#include "arrow_values.h"
+#include "decode.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 #include "limen/table/output_file.h"
 
 namespace limen::table::detail {
 
+namespace {
+
+constexpr std::int64_t kRowGroupRows = 1 << 20;
+
 // An OutputFile for Arrow. The file's exception is kept for the caller: Arrow's code is not made for exceptions.
-class ByteSink::File final : public arrow::io::OutputStream {
+class FileStream final : public arrow::io::OutputStream {
  public:
-  explicit File(const std::string& path) : file_(path) {}
+  explicit FileStream(const std::string& path) : file_(path) {}
 
   arrow::Status Write(const void* data, std::int64_t bytes) override {
     try {
@@ -55,10 +59,6 @@ class ByteSink::File final : public arrow::io::OutputStream {
   std::exception_ptr error_;
 };
 
-namespace {
-
-constexpr std::int64_t kRowGroupRows = 1 << 20;
-
 arrow::Compression::type codec_of(Packing packing) {
   switch (packing) {
     case Packing::kGzip:
@@ -74,19 +74,44 @@ arrow::Compression::type codec_of(Packing packing) {
   }
 }
 
-template <typename Value>
-Value checked(const ByteSink& sink, arrow::Result<Value> result) {
-  sink.check(result.status());
-  return std::move(result).ValueUnsafe();
-}
+// Bytes into a file, packed, which appears whole on commit() or not at all.
+class ByteSink {
+ public:
+  ByteSink(const std::string& path, Packing packing)
+      : name_(shown_path(path, "<stdout>")), file_(std::make_shared<FileStream>(path)), stream_(file_) {
+    if (packing == Packing::kNone) return;
+    codec_ = checked(arrow::util::Codec::Create(codec_of(packing)));
+    stream_ = checked(arrow::io::CompressedOutputStream::Make(codec_.get(), file_));
+  }
 
-// Dictionaries may change from batch to batch, which neither the Arrow file format nor text can express.
-std::shared_ptr<arrow::Array> decoded(const std::shared_ptr<arrow::Array>& array, arrow::Status& status) {
-  if (array->type_id() != arrow::Type::DICTIONARY) return array;
-  auto plain = arrow::compute::Cast(*array, value_type(array->type()));
-  status &= plain.status();
-  return plain.ok() ? *plain : array;
-}
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::shared_ptr<arrow::io::OutputStream>& stream() const { return stream_; }
+  void write(std::string_view text) {
+    check(stream_->Write(text.data(), static_cast<std::int64_t>(text.size())));
+  }
+  void commit() {
+    check(stream_->Close());
+    file_->commit();
+  }
+  // Throws the file's error, else InvalidInput when the status is not OK.
+  void check(const arrow::Status& status) const {
+    file_->rethrow();
+    if (status.ok()) return;
+    const std::string& message = status.message();
+    throw InvalidInput(name_, "cannot be written: " + escaped(message.substr(0, message.find('\n')), 200));
+  }
+  template <typename Value>
+  [[nodiscard]] Value checked(arrow::Result<Value> result) const {
+    check(result.status());
+    return std::move(result).ValueUnsafe();
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<FileStream> file_;
+  std::shared_ptr<arrow::util::Codec> codec_;  // outlives stream_, which uses it
+  std::shared_ptr<arrow::io::OutputStream> stream_;
+};
 
 class ParquetWriter final : public TableWriter {
  public:
@@ -100,7 +125,7 @@ class ParquetWriter final : public TableWriter {
     }
     // The schema is stored too, so that types that Parquet does not know come back.
     const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-    writer_ = checked(sink_, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), sink_.stream(),
+    writer_ = sink_.checked(parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), sink_.stream(),
                                                               properties.build(), arrow_properties));
   }
   void write(const arrow::RecordBatch& batch) override { sink_.check(writer_->WriteRecordBatch(batch)); }
@@ -114,21 +139,18 @@ class ParquetWriter final : public TableWriter {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
+// Dictionaries may change from batch to batch, which the Arrow file format cannot express: their values are written.
 class IpcWriter final : public TableWriter {
  public:
   IpcWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) : sink_(path, Packing::kNone) {
     arrow::FieldVector fields = schema->fields();
-    for (std::shared_ptr<arrow::Field>& field : fields) {
-      field = field->WithType(value_type(field->type()));
-    }
+    for (std::shared_ptr<arrow::Field>& field : fields) field = field->WithType(value_type(field->type()));
     schema_ = arrow::schema(fields, schema->metadata());
-    writer_ = checked(sink_, arrow::ipc::MakeFileWriter(sink_.stream(), schema_));
+    writer_ = sink_.checked(arrow::ipc::MakeFileWriter(sink_.stream(), schema_));
   }
   void write(const arrow::RecordBatch& batch) override {
-    arrow::Status status;
     arrow::ArrayVector columns = batch.columns();
-    for (std::shared_ptr<arrow::Array>& column : columns) column = decoded(column, status);
-    sink_.check(status);
+    for (std::shared_ptr<arrow::Array>& column : columns) column = sink_.checked(plain_array(column));
     sink_.check(writer_->WriteRecordBatch(*arrow::RecordBatch::Make(schema_, batch.num_rows(), columns)));
   }
   void commit() override {
@@ -145,24 +167,35 @@ class IpcWriter final : public TableWriter {
 // RFC 4180, quoted only where needed; a null is nothing, an empty string is "". Arrow's own writer quotes all text.
 class CsvWriter final : public TableWriter {
  public:
-  CsvWriter(const std::string& path, const NamedFormat& format, const std::shared_ptr<arrow::Schema>& schema)
-      : name_(shown_path(path, "<stdout>")), sink_(path, format.packing), separator_(separator_of(format.format)) {
-    for (int column = 0; column < schema->num_fields(); ++column) {
-      if (column > 0) text_ += separator_;
-      add_field(schema->field(column)->name());
+  CsvWriter(const std::string& path, const NamedFormat& format, const arrow::Schema& schema,
+            const std::optional<CopiedLines>& lines)
+      : sink_(path, format.packing), separator_(separator_of(format.format)) {
+    if (lines) {
+      line_end_ = lines->line_end;
+      first_column_is_raw_ = lines->has_fields;
+      text_ = lines->header;
     }
-    text_ += '\n';
+    for (int column = first_column_is_raw_ ? 1 : 0; column < schema.num_fields(); ++column) {
+      if (column > 0) text_ += separator_;
+      add_field(schema.field(column)->name());
+    }
+    text_ += line_end_;
   }
 
   void write(const arrow::RecordBatch& batch) override {
     std::vector<std::shared_ptr<arrow::StringArray>> columns;
-    for (int column = 0; column < batch.num_columns(); ++column) columns.push_back(as_text(batch, column));
+    for (int column = 0; column < batch.num_columns(); ++column) columns.push_back(text_of(batch, column));
     for (std::int64_t row = 0; row < batch.num_rows(); ++row) {
       for (std::size_t column = 0; column < columns.size(); ++column) {
         if (column > 0) text_ += separator_;
-        if (!columns[column]->IsNull(row)) add_field(columns[column]->GetView(row));
+        if (columns[column]->IsNull(row)) continue;
+        if (column == 0 && first_column_is_raw_) {
+          text_ += columns[column]->GetView(row);
+        } else {
+          add_field(columns[column]->GetView(row));
+        }
       }
-      text_ += '\n';
+      text_ += line_end_;
       if (text_.size() > kTextBytes) flush();
     }
   }
@@ -174,16 +207,12 @@ class CsvWriter final : public TableWriter {
  private:
   static constexpr std::size_t kTextBytes = std::size_t{1} << 18;
 
-  std::shared_ptr<arrow::StringArray> as_text(const arrow::RecordBatch& batch, int column) const {
-    arrow::Status status;
-    std::shared_ptr<arrow::Array> plain = decoded(batch.column(column), status);
-    auto text = detail::as_text(plain);
-    if (!text.ok()) {
-      throw InvalidInput(
-          Where{.source = name_, .column = batch.column_name(column)},
-          "has type " + escaped(plain->type()->ToString(), 60) + ", which text cannot hold (write Parquet)");
-    }
-    return *std::move(text);
+  std::shared_ptr<arrow::StringArray> text_of(const arrow::RecordBatch& batch, int column) const {
+    auto text = as_text(batch.column(column));
+    if (text.ok()) return *std::move(text);
+    throw InvalidInput(Where{.source = sink_.name(), .column = batch.column_name(column)},
+                       "has type " + escaped(value_type(batch.column(column)->type())->ToString(), 60) +
+                           ", which text cannot hold (write Parquet)");
   }
 
   void add_field(std::string_view value) {
@@ -203,44 +232,21 @@ class CsvWriter final : public TableWriter {
     text_.clear();
   }
 
-  std::string name_;
   ByteSink sink_;
   char separator_;
+  std::string line_end_ = "\n";
+  bool first_column_is_raw_ = false;
   std::string text_;
 };
 
 }  // namespace
 
-ByteSink::ByteSink(const std::string& path, Packing packing)
-    : name_(shown_path(path, "<stdout>")), file_(std::make_shared<File>(path)), stream_(file_) {
-  if (packing == Packing::kNone) return;
-  codec_ = checked(*this, arrow::util::Codec::Create(codec_of(packing)));
-  stream_ = checked(*this, arrow::io::CompressedOutputStream::Make(codec_.get(), file_));
-}
-
-ByteSink::~ByteSink() = default;
-
-void ByteSink::write(std::string_view text) {
-  check(stream_->Write(text.data(), static_cast<std::int64_t>(text.size())));
-}
-
-void ByteSink::commit() {
-  check(stream_->Close());
-  file_->commit();
-}
-
-void ByteSink::check(const arrow::Status& status) const {
-  file_->rethrow();
-  if (status.ok()) return;
-  const std::string& message = status.message();
-  throw InvalidInput(name_, "cannot be written: " + escaped(message.substr(0, message.find('\n')), 200));
-}
-
 std::unique_ptr<TableWriter> open_writer(const std::string& path, const NamedFormat& format,
-                                         const std::shared_ptr<arrow::Schema>& schema) {
+                                         const std::shared_ptr<arrow::Schema>& schema,
+                                         const std::optional<CopiedLines>& lines) {
   if (format.format == Format::kParquet) return std::make_unique<ParquetWriter>(path, schema);
   if (format.format == Format::kArrow) return std::make_unique<IpcWriter>(path, schema);
-  return std::make_unique<CsvWriter>(path, format, schema);
+  return std::make_unique<CsvWriter>(path, format, *schema, lines);
 }
 
 }  // namespace limen::table::detail

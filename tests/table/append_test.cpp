@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "append_plan.h"
 #include "limen/base/error.h"
 #include "temporary_folder.h"
+#include "with_limits.h"
 
 namespace limen::table {
 namespace {
@@ -165,15 +165,15 @@ TEST_F(AppendDecisions, DoesNotDependOnChunkAndBatchSizes) {
       expected += record + (positive ? ",1," : ",0,") + level + line_end;
     }
     const detail::Limits limits = {.chunk_bytes = 1 + below(80), .chunks_per_run = 1 + below(9)};
-    const detail::AppendPlan plan = {.wanted = {{.name = "score"}, {.name = "uncertainty"}},
-                                     .added = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}}};
+    const AppendColumnsOptions options = {.read = {.columns = {"score", "uncertainty"}}};
     const auto fill = [](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
       decide_by_sign({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
                       .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
                       .decision = std::get<std::vector<std::uint8_t>>(added[0]),
                       .level = std::get<std::vector<std::int32_t>>(added[1])});
     };
-    detail::append(folder_.write("in.csv", text), folder_.path("out.csv"), plan, fill, limits);
+    detail::append_columns(folder_.write("in.csv", text), folder_.path("out.csv"), options,
+                           {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}}, fill, limits);
     ASSERT_EQ(folder_.read("out.csv"), expected) << "seed " << seed;
   }
 }

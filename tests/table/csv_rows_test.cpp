@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "bytes.h"
-#include "csv_blocks.h"
 #include "known_file.h"
 #include "limen/base/error.h"
 #include "temporary_folder.h"

@@ -24,8 +24,8 @@
 #include "limen/base/text.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
-#include "prediction_batches.h"
 #include "temporary_folder.h"
+#include "with_limits.h"
 
 namespace limen::table {
 namespace {

@@ -11,19 +11,10 @@
 
 namespace limen::table {
 
-enum class ColumnKind { kNumber, kText };
-
 struct ColumnInfo {
   std::string name;
   ColumnKind kind = ColumnKind::kNumber;
   bool operator==(const ColumnInfo&) const = default;
-};
-
-/// What becomes of a row with a missing value in a wanted column.
-enum class MissingRule {
-  kKeep,    ///< handed over, with NaN or TextValues::kMissing
-  kRefuse,  ///< an error that names file, place and column
-  kDrop,    ///< left out and counted
 };
 
 struct FrameReadOptions {

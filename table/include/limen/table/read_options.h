@@ -11,6 +11,15 @@
 
 namespace limen::table {
 
+enum class ColumnKind { kNumber, kText };
+
+/// What becomes of a row with a missing value in a wanted column.
+enum class MissingRule {
+  kKeep,    ///< handed over, with NaN or TextValues::kMissing
+  kRefuse,  ///< an error that names file, place and column
+  kDrop,    ///< left out and counted
+};
+
 /// How tables are read, whatever is wanted of them.
 struct ReadOptions {
   /// Unset: by the file's name, see format_of_name; stdin and names that say nothing are CSV.
