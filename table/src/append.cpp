@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "limen/table/append.h"
 
-#include <arrow/array.h>
-#include <arrow/buffer.h>
-#include <arrow/buffer_builder.h>
-#include <arrow/record_batch.h>
-
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "arrow_status.h"
@@ -31,44 +24,22 @@ using detail::Wanted;
 constexpr std::size_t kBatchRows = 65'536;
 constexpr std::size_t kMostChunksPerRun = 16;
 
-// Calls `use` with an empty vector of the type.
-template <typename Use>
-auto visit_type(AddedType type, const Use& use) {
+AddedValues zeros(AddedType type, std::size_t rows) {
   switch (type) {
     case AddedType::kDouble:
-      return use(std::vector<double>(), arrow::float64());
+      return std::vector<double>(rows);
     case AddedType::kInt64:
-      return use(std::vector<std::int64_t>(), arrow::int64());
+      return std::vector<std::int64_t>(rows);
     case AddedType::kInt32:
-      return use(std::vector<std::int32_t>(), arrow::int32());
+      return std::vector<std::int32_t>(rows);
     default:
-      return use(std::vector<std::uint8_t>(), arrow::uint8());
+      return std::vector<std::uint8_t>(rows);
   }
 }
 
-std::shared_ptr<arrow::DataType> arrow_type(AddedType type) {
-  return visit_type(type, [](const auto&, std::shared_ptr<arrow::DataType> own) { return own; });
-}
-
-// The values stay where they are and must outlive the array. NaN is null.
-std::shared_ptr<arrow::Array> array_of(const AddedColumn& column, const AddedValues& values, const std::string& table) {
-  return std::visit(
-      [&](const auto& numbers) {
-        std::shared_ptr<arrow::Buffer> present;
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(numbers[0])>, double>) {
-          if (std::ranges::any_of(numbers, [](double value) { return std::isnan(value); })) {
-            arrow::TypedBufferBuilder<bool> bits;
-            for (const double value : numbers) {
-              detail::refuse_unless_ok(bits.Append(!std::isnan(value)), table, "a table");
-            }
-            present = detail::value_or_refuse(bits.Finish(), table, "a table");
-          }
-        }
-        return arrow::MakeArray(arrow::ArrayData::Make(arrow_type(column.type),
-                                                       static_cast<std::int64_t>(numbers.size()),
-                                                       {present, arrow::Buffer::Wrap(numbers)}));
-      },
-      values);
+std::shared_ptr<arrow::Array> array_of(const AddedValues& values, const std::string& table) {
+  auto array = std::visit([](const auto& numbers) { return detail::array_of(numbers); }, values);
+  return detail::value_or_refuse(std::move(array), table, "a table");
 }
 
 // Chooses what to read of each input, and opens the output when the first is known.
@@ -127,7 +98,9 @@ class Appender {
     if (!writer_) {
       arrow::FieldVector fields;
       for (const auto& field : copying.schema->fields()) fields.push_back(field->WithNullable(true));
-      for (const AddedColumn& column : added_) fields.push_back(arrow::field(column.name, arrow_type(column.type)));
+      for (const AddedColumn& column : added_) {
+        fields.push_back(arrow::field(column.name, array_of(zeros(column.type, 0), names.table)->type()));
+      }
       schema_ = arrow::schema(fields, copying.schema->metadata());
       std::optional<detail::CopiedLines> lines;
       if (is_all_text_) {
@@ -145,17 +118,12 @@ class Appender {
   std::size_t write(detail::Batch& batch, const FillColumns& fill) {
     const Frame frame = take_frame(batch, wanted_);
     std::vector<AddedValues> values;
-    for (const AddedColumn& column : added_) {
-      values.push_back(visit_type(column.type, [&](auto empty, const auto&) {
-        empty.resize(frame.num_rows);
-        return AddedValues(std::move(empty));
-      }));
-    }
+    for (const AddedColumn& column : added_) values.push_back(zeros(column.type, frame.num_rows));
     std::vector<std::uint8_t> keep(frame.num_rows, 1);
     fill(frame, values, keep);
     arrow::ArrayVector added;
     for (std::size_t column = 0; column < added_.size(); ++column) {
-      added.push_back(array_of(added_[column], values[column], first_.table));
+      added.push_back(array_of(values[column], first_.table));
       if (static_cast<std::size_t>(added.back()->length()) == frame.num_rows) continue;
       throw std::logic_error("append_columns: column " + added_[column].name + " was filled with " +
                              std::to_string(added.back()->length()) + " values for " + std::to_string(frame.num_rows) +

@@ -4,6 +4,7 @@
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
 #include <arrow/io/memory.h>
+#include <arrow/ipc/reader.h>
 #include <arrow/memory_pool.h>
 #include <fcntl.h>
 
@@ -38,6 +39,67 @@ std::shared_ptr<arrow::io::RandomAccessFile> random_access(const OpenFile& file)
   if (descriptor < 0) file.fail(errno);
   return value_or_refuse(arrow::io::ReadableFile::Open(descriptor, memory_pool()), file.name(), "a file");
 }
+
+class IpcFile final : public ArrowFile {
+ public:
+  IpcFile(const std::shared_ptr<KnownFile>& file, const Limits& limits) : ArrowFile(file, limits, "Arrow IPC") {
+    guarded(names_.table, what_, [this] {
+      select();
+      set_schema(file_form_ ? file_form_->schema() : stream_form_->schema());
+    });
+  }
+
+ private:
+  void select() override {
+    const std::string start = bytes_at(0, 6);
+    if (start.starts_with("FEA1")) names_.refuse("is a Feather file of version 1 (write it again as Arrow or Parquet)");
+    auto options = arrow::ipc::IpcReadOptions::Defaults();
+    options.memory_pool = memory_pool();
+    options.included_fields = fields_;
+    options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+    if (start == "ARROW1") {
+      file_form_ = checked(arrow::ipc::RecordBatchFileReader::Open(input_, options));
+    } else if (start.starts_with("\xff\xff\xff\xff")) {
+      check(input_->Seek(0));
+      stream_form_ = checked(arrow::ipc::RecordBatchStreamReader::Open(input_, options));
+    } else {
+      throw InvalidInput(names_.table, "is not an Arrow IPC file", Cause::kWrongFormat);
+    }
+  }
+  [[nodiscard]] std::optional<std::uint64_t> num_rows() override {
+    if (!file_form_) return std::nullopt;
+    return guarded(names_.table, what_,
+                   [this] { return static_cast<std::uint64_t>(checked(file_form_->CountRows())); });
+  }
+  void take(ArrowUnit& unit) override {
+    if (!batch_ || offset_ >= batch_->num_rows()) {
+      batch_ = next_batch();
+      offset_ = 0;
+    }
+    if (batch_) unit.batch_at_hand = batch_->Slice(offset_, kUnitRows);
+    offset_ += kUnitRows;
+  }
+  // Null after the last one. Arrow checks little of an IPC file by itself.
+  [[nodiscard]] BatchPointer next_batch() {
+    BatchPointer batch;
+    if (stream_form_) {
+      check(stream_form_->ReadNext(&batch));
+    } else if (next_batch_ < file_form_->num_record_batches()) {
+      batch = checked(file_form_->ReadRecordBatch(next_batch_++));
+    }
+    if (batch) check(batch->ValidateFull());
+    return batch;
+  }
+  void for_each_batch(const ArrowUnit& unit, const std::function<void(const BatchPointer&)>& use) const override {
+    use(unit.batch_at_hand);
+  }
+
+  std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_form_;
+  std::shared_ptr<arrow::ipc::RecordBatchStreamReader> stream_form_;
+  int next_batch_ = 0;
+  BatchPointer batch_;  // of which rows from offset_ on are still to be handed out
+  std::int64_t offset_ = 0;
+};
 
 }  // namespace
 
@@ -105,8 +167,9 @@ std::unique_ptr<Unit> ArrowFile::next() {
 void ArrowFile::decode(Unit& unit) const {
   ArrowUnit& own = static_cast<ArrowUnit&>(unit);
   guarded(names_.table, what_, [&] {
+    const std::vector<Values> empty = own.batch.columns;
     if (decode_plain(own)) return;
-    clear(own.batch);
+    own.batch.columns = empty;
     std::uint64_t seen = 0;
     for_each_batch(own, [&](const BatchPointer& rows) {
       const auto size = static_cast<std::uint64_t>(rows->num_rows());
@@ -128,6 +191,10 @@ void ArrowFile::decode_batch(const BatchPointer& batch, std::uint64_t first_row,
   if (const std::optional<BadValue> bad = decode_rows(rows, *selection_, names_.table, into)) {
     refuse_value(names_, "row " + std::to_string(first_row + bad->row + 1), *bad);
   }
+}
+
+std::unique_ptr<FileReader> open_ipc(const std::shared_ptr<KnownFile>& file, const Limits& limits) {
+  return std::make_unique<IpcFile>(file, limits);
 }
 
 }  // namespace limen::table::detail

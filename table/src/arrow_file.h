@@ -32,7 +32,7 @@ inline constexpr std::int64_t kUnitRows = 1 << 18;  ///< at most, but for a sing
 /// A run of rows. Parquet row groups are left to decode(), for which several threads may go ahead, unless they are so
 /// large that their batches must be decoded one after the other.
 struct ArrowUnit final : Unit {
-  std::uint64_t first_row = 0;      ///< from 0
+  std::uint64_t first_row = 0;  ///< from 0
   std::vector<int> row_groups = {};
   BatchPointer batch_at_hand = {};  ///< else: decoded already
 };

@@ -80,18 +80,6 @@ void append(Batch& into, const Batch& more) {
   into.copied.insert(into.copied.end(), more.copied.begin(), more.copied.end());
 }
 
-void clear(Batch& batch) {
-  for (Values& values : batch.columns) {
-    if (Texts* texts = std::get_if<Texts>(&values)) (void)texts->index.take_texts();
-    visit_vector(values, [](auto& vector) { vector.clear(); });
-  }
-  batch.num_rows = 0;
-  batch.rows_dropped = 0;
-  batch.labels = {};
-  batch.places.clear();
-  batch.copied.clear();
-}
-
 void reserve(Batch& batch, std::size_t rows) {
   for (Values& values : batch.columns) {
     visit_vector(values, [rows](auto& vector) { vector.reserve(rows); });

@@ -80,9 +80,9 @@ using Values = std::variant<Reals, Singles, Labels, Texts>;
 struct Batch {
   std::size_t num_rows = 0;
   std::size_t rows_dropped = 0;
-  std::vector<Values> columns = {};        ///< one for each wanted column
-  LabelsSeen labels = {};                  ///< only under a rule that names the positive value
-  std::vector<std::uint64_t> places = {};  ///< line or row of each row; only when asked for
+  std::vector<Values> columns = {};                              ///< one for each wanted column
+  LabelsSeen labels = {};                                        ///< only under a rule that names the positive value
+  std::vector<std::uint64_t> places = {};                        ///< line or row of each row; only when asked for
   std::vector<std::shared_ptr<arrow::RecordBatch>> copied = {};  ///< together num_rows rows, when some are copied
 };
 
@@ -91,8 +91,6 @@ struct Batch {
 
 /// Appends all rows. Reals of two precisions become double.
 void append(Batch& into, const Batch& more);
-/// Makes it empty but keeps its memory.
-void clear(Batch& batch);
 void reserve(Batch& batch, std::size_t rows);
 /// Keeps those of the rows of the wanted columns from `begin` on whose flag is set.
 void keep_rows(Batch& batch, std::size_t begin, const std::vector<bool>& keep);

@@ -52,7 +52,6 @@ void BatchSource::open_next() {
   empty_.clear();
   for (const Wanted& column : selection_.wanted)
     empty_.push_back(empty_values(column, reader_->is_single(column.index)));
-  spare_.clear();
 }
 
 std::optional<Batch> BatchSource::next(std::size_t rows) {
@@ -93,7 +92,7 @@ void BatchSource::read(Batch& into, std::size_t rows) {
           has_more = unit != nullptr;
           if (!has_more) return nullptr;
           asked_rows += unit->rows;
-          unit->batch = take_spare();
+          unit->batch.columns = empty_;
           return unit;
         },
         [&](Unit& unit) { reader_->decode(unit); },
@@ -117,21 +116,6 @@ void BatchSource::add(Batch& into, Unit& unit, bool is_all) {
   append(into, unit.batch);
   rows_of_file_ += unit.rows;
   if (options_.progress) options_.progress(bytes, total_bytes_ == 0 ? 0 : std::max(total_bytes_, bytes));
-  clear(unit.batch);
-  const std::lock_guard lock(spare_mutex_);
-  spare_.push_back(std::move(unit.batch));
-}
-
-Batch BatchSource::take_spare() {
-  const std::lock_guard lock(spare_mutex_);
-  Batch batch;
-  if (spare_.empty()) {
-    batch.columns = empty_;
-  } else {
-    batch = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  return batch;
 }
 
 void BatchSource::for_each(std::size_t rows, const std::function<void(Batch&)>& visit) {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -53,7 +52,6 @@ class BatchSource {
   void open_next();
   void read(Batch& into, std::size_t rows);
   void add(Batch& into, Unit& unit, bool is_all);
-  [[nodiscard]] Batch take_spare();
 
   TableFiles files_;
   ReadOptions options_;
@@ -69,8 +67,6 @@ class BatchSource {
   std::uint64_t rows_of_file_ = 0;
   RowCounts counts_;
   LabelsSeen labels_;
-  std::mutex spare_mutex_;
-  std::vector<Batch> spare_;  // memory for units, which is dear to take from the system again and again
 };
 
 }  // namespace limen::table::detail

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "csv_file.h"
 
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/utf8.h>
+
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "arrow_status.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 
@@ -20,7 +26,136 @@ char checked_separator(const ReadOptions& options, Format format) {
   return separator;
 }
 
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// Digits with a zero in front are a code, such as a post code, whose zeros count.
+bool is_code(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
+template <typename Builder, typename Value>
+arrow::Status add_or_null(arrow::ArrayBuilder& builder, const std::optional<Value>& value) {
+  return value ? static_cast<Builder&>(builder).Append(*value) : builder.AppendNull();
+}
+
+// A value that fits the type. Where it must be a number, a word for a missing one is null.
+arrow::Status add_value(arrow::ArrayBuilder& builder, std::string_view text) {
+  switch (builder.type()->id()) {
+    case arrow::Type::STRING:
+      return static_cast<arrow::StringBuilder&>(builder).Append(text);
+    case arrow::Type::INT64:
+      return add_or_null<arrow::Int64Builder>(builder, parse_integer(trimmed(text)));
+    case arrow::Type::BOOL:
+      return add_or_null<arrow::BooleanBuilder>(builder, parse_bool(trimmed(text)));
+    default:
+      const NumberField number = parse_number(text);
+      return add_or_null<arrow::DoubleBuilder>(
+          builder, number.status == FieldStatus::kOk ? std::optional(number.value) : std::nullopt);
+  }
+}
+
+// Adds a field as it is written, or a name, to a line; in quotes only where the separator makes that needed.
+void add_field(std::string_view field, char separator, std::string& line) {
+  if (field.starts_with('"') || field.find(separator) == std::string_view::npos) {
+    line += field;
+    return;
+  }
+  line += '"';
+  for (const char c : field) line.append(c == '"' ? 2 : 1, c);
+  line += '"';
+}
+
+// The copied fields of a record, between separators of the output, as they are written. May use `scratch`.
+std::string_view copied_text(const CsvRow& row, const ColumnNames& names, const Copying& copying,
+                             std::string& scratch) {
+  if (copying.separator == names.separator && copying.columns.size() == names.names.size()) return row.text;
+  scratch.clear();
+  for (std::size_t field = 0; field < copying.columns.size(); ++field) {
+    if (field > 0) scratch += copying.separator;
+    add_field(row.fields[copying.columns[field]], copying.separator, scratch);
+  }
+  return scratch;
+}
+
+// Copies fields of records, as text or as typed columns.
+class RowCopier {
+ public:
+  RowCopier(const ColumnNames& names, const Copying& copying) : names_(names), copying_(copying) {
+    if (copying.to == Copying::To::kNothing) return;
+    for (const std::shared_ptr<arrow::Field>& field : copying.schema->fields()) {
+      builders_.push_back(value_or_refuse(arrow::MakeBuilder(field->type()), names.table, "text"));
+    }
+  }
+
+  void add(const CsvRow& row) {
+    for (std::size_t column = 0; column < builders_.size(); ++column) {
+      std::string_view text;
+      if (copying_.to == Copying::To::kText) {
+        text = copied_text(row, names_, copying_, scratch_);
+      } else {
+        text = unquoted(row.fields[copying_.columns[column]], scratch_);
+        if (!bad_ && builders_[column]->type()->id() == arrow::Type::STRING && !arrow::util::ValidateUTF8(text)) {
+          bad_ = {.row = num_rows_,
+                  .column = copying_.columns[column],
+                  .problem = quoted(text) + " is not UTF-8 (save the file as UTF-8)"};
+        }
+      }
+      refuse_unless_ok(add_value(*builders_[column], text), names_.table, "text");
+    }
+    ++num_rows_;
+  }
+
+  // What was added since the last call; null when nothing is copied.
+  [[nodiscard]] std::shared_ptr<arrow::RecordBatch> finish() {
+    if (copying_.to == Copying::To::kNothing) return nullptr;
+    arrow::ArrayVector columns;
+    for (const auto& builder : builders_) columns.push_back(value_or_refuse(builder->Finish(), names_.table, "text"));
+    return arrow::RecordBatch::Make(copying_.schema, static_cast<std::int64_t>(std::exchange(num_rows_, 0)),
+                                    std::move(columns));
+  }
+
+  // The first text since then that is not UTF-8, which typed columns must be.
+  [[nodiscard]] const std::optional<BadValue>& bad() const { return bad_; }
+
+ private:
+  const ColumnNames& names_;
+  const Copying& copying_;
+  std::vector<std::unique_ptr<arrow::ArrayBuilder>> builders_;
+  std::size_t num_rows_ = 0;
+  std::optional<BadValue> bad_;
+  std::string scratch_;
+};
+
 }  // namespace
+
+void TypeCandidates::add(std::string_view text) {
+  if (text.empty()) return;
+  has_values = true;
+  if (may_be_int64) may_be_int64 = parse_integer(text).has_value() && !is_code(text) && text != "-0";
+  if (may_be_double)
+    may_be_double = text == trimmed(text) && !is_code(text) && parse_number(text).status == FieldStatus::kOk;
+  if (may_be_bool) may_be_bool = parse_bool(text).has_value();
+}
+
+std::shared_ptr<arrow::DataType> TypeCandidates::type() const {
+  if (!has_values) return arrow::utf8();
+  if (may_be_int64) return arrow::int64();
+  if (may_be_double) return arrow::float64();
+  return may_be_bool ? arrow::boolean() : arrow::utf8();
+}
 
 struct CsvFile::CsvUnit final : Unit {
   CsvBlock block = {};
@@ -173,6 +308,8 @@ void CsvFile::decode(Unit& unit) const {
   RawRows rows;
   rows.columns.resize(selection_->wanted.size(), {.texts = std::vector<std::string_view>(kSliceRows)});
   RowCopier copier(names_, selection_->copying);
+  const bool copies = selection_->copying.to != Copying::To::kNothing;
+  reserve(own.batch, 1 + static_cast<std::size_t>(std::ranges::count(own.block.text(), '\n')));
   const auto decode_slice = [&] {
     for (RawColumn& column : rows.columns) column.texts.resize(rows.size);
     rows.copied = copier.finish();
@@ -190,7 +327,7 @@ void CsvFile::decode(Unit& unit) const {
     while (const CsvRow* record = records.next()) {
       check_length(*record);
       add(*record, own, rows);
-      copier.add(*record);
+      if (copies) copier.add(*record);
       if (rows.size == kSliceRows) decode_slice();
       if (own.bad) return;
     }
@@ -214,27 +351,29 @@ void CsvFile::settle(Unit& unit) {
   place_ = records.place();
 }
 
+std::string_view CsvFile::value_in_quotes(std::string_view field, CsvUnit& unit) {
+  std::string scratch;
+  const std::string_view value = unquoted(field, scratch);
+  return value.data() == scratch.data() ? unit.values.emplace_back(std::move(scratch)) : value;
+}
+
 // Adds the texts of the wanted columns. Blanks around text do not count, unless they are quoted.
 void CsvFile::add(const CsvRow& row, CsvUnit& unit, RawRows& into) const {
   for (std::size_t column = 0; column < into.columns.size(); ++column) {
     const Wanted& wanted = selection_->wanted[column];
     const std::string_view field = row.fields[wanted.index];
-    std::string_view value = field;
+    std::string_view& text = into.columns[column].texts[into.size];
     if (field.starts_with('"')) {
-      std::string scratch;
-      value = unquoted(field, scratch);
-      if (value.data() == scratch.data()) value = unit.values.emplace_back(value);
-    } else if (wanted.kind == Kind::kText) {
-      value = trimmed(value);
+      text = value_in_quotes(field, unit);
+    } else {
+      text = wanted.kind == Kind::kText ? trimmed(field) : field;
     }
-    into.columns[column].texts[into.size] = value;
   }
   if (selection_->with_places) into.places.push_back(row.line);
   ++into.size;
 }
 
-void CsvFile::check_length(const CsvRow& row) const {
-  if (row.fields.size() == names_.names.size()) return;
+void CsvFile::refuse_length(const CsvRow& row) const {
   names_.refuse("line " + std::to_string(row.line) + " has " + std::to_string(row.fields.size()) +
                 (row.fields.size() == 1 ? " field" : " fields") +
                 (names_.has_header ? ", the header has " : ", the first line has ") +

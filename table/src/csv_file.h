@@ -10,13 +10,24 @@
 #include <vector>
 
 #include "bytes.h"
-#include "csv_copy.h"
 #include "csv_rows.h"
 #include "decode.h"
 #include "file_reader.h"
 #include "limen/table/read_options.h"
 
 namespace limen::table::detail {
+
+/// What all values of a column so far could be.
+struct TypeCandidates {
+  bool has_values = false;
+  bool may_be_int64 = true;
+  bool may_be_double = true;
+  bool may_be_bool = true;
+
+  void add(std::string_view text);
+  /// int64, double or bool when every value is written as such and missing ones are empty, else string.
+  [[nodiscard]] std::shared_ptr<arrow::DataType> type() const;
+};
 
 /// A CSV or TSV file whose header, if it has one, has been read. Throws InvalidInput when it is empty.
 ///
@@ -27,7 +38,6 @@ class CsvFile final : public FileReader {
   ~CsvFile() override;
 
   [[nodiscard]] std::vector<std::optional<ColumnKind>> kinds(const ValueRules& rules) override;
-  [[nodiscard]] bool is_single(std::size_t) const override { return false; }
   [[nodiscard]] std::optional<std::uint64_t> estimate_rows() override;
   [[nodiscard]] CsvFile* csv() override { return this; }
   [[nodiscard]] std::unique_ptr<Unit> next() override;
@@ -49,7 +59,11 @@ class CsvFile final : public FileReader {
   [[nodiscard]] CsvRows rows_of(const CsvBlock& block, const CsvPlace& place) const {
     return {names_.table, names_.separator, limits_.max_record_bytes, block, place};
   }
-  void check_length(const CsvRow& row) const;
+  void check_length(const CsvRow& row) const {
+    if (row.fields.size() != names_.names.size()) refuse_length(row);
+  }
+  [[noreturn]] void refuse_length(const CsvRow& row) const;
+  [[nodiscard]] static std::string_view value_in_quotes(std::string_view field, CsvUnit& unit);
   void add(const CsvRow& row, CsvUnit& unit, RawRows& into) const;
   [[noreturn]] void refuse(const CsvUnit& unit) const;
 

@@ -106,7 +106,7 @@ class CsvRows {
   const CsvBlock& block_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
-  CsvPlace place_;               // of begin_
+  CsvPlace place_;  // of begin_
   bool ended_with_crlf_ = false;
   std::vector<std::string_view> fields_;
   CsvRow row_;

@@ -231,8 +231,7 @@ class RowDecoder {
     const RawColumn& raw = rows_.columns[column_];
     const Wanted& wanted = selection_.wanted[column_];
     Values& values = into_.columns[column_];
-    const bool is_text =
-        !raw.array || wanted.kind == Kind::kText || !is_plain_number(*value_type(raw.array->type()));
+    const bool is_text = !raw.array || wanted.kind == Kind::kText || !is_plain_number(*value_type(raw.array->type()));
     std::shared_ptr<arrow::StringArray> held;
     std::vector<std::string_view> own_texts;
     if (is_text && raw.array) own_texts = texts_of(raw.array, table_, held);

@@ -30,9 +30,9 @@ struct RawColumn {
 /// Rows as a file has them.
 struct RawRows {
   std::size_t size = 0;
-  std::vector<RawColumn> columns = {};                     ///< one for each wanted column
-  std::shared_ptr<arrow::RecordBatch> copied = nullptr;    ///< null when nothing is copied
-  std::vector<std::uint64_t> places = {};                  ///< line or row of each; only when asked for
+  std::vector<RawColumn> columns = {};                   ///< one for each wanted column
+  std::shared_ptr<arrow::RecordBatch> copied = nullptr;  ///< null when nothing is copied
+  std::vector<std::uint64_t> places = {};                ///< line or row of each; only when asked for
 };
 
 /// A value that is refused.

@@ -35,7 +35,7 @@ class FileReader {
   /// The kind of each column, unset when it has no values to tell by. To be called before start().
   [[nodiscard]] virtual std::vector<std::optional<ColumnKind>> kinds(const ValueRules& rules) = 0;
   /// Whether the column is held in single precision.
-  [[nodiscard]] virtual bool is_single(std::size_t column) const = 0;
+  [[nodiscard]] virtual bool is_single(std::size_t) const { return false; }
   /// Unset when not known. To be called instead of start().
   [[nodiscard]] virtual std::optional<std::uint64_t> estimate_rows() = 0;
   /// The file when it is text, else null.

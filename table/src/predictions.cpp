@@ -44,9 +44,8 @@ class PredictionSource {
 
   static Predictions take(Batch& batch) {
     const auto reals = [](detail::Values& values) {
-      if (auto* singles = std::get_if<detail::Singles>(&values))
-        return RealColumn(RealColumn::Values(std::move(*singles)));
-      return RealColumn(RealColumn::Values(std::move(std::get<detail::Reals>(values))));
+      if (auto* singles = std::get_if<detail::Singles>(&values)) return RealColumn{std::move(*singles)};
+      return RealColumn{std::move(std::get<detail::Reals>(values))};
     };
     Predictions rows = {.score = reals(batch.columns[0]),
                         .uncertainty = reals(batch.columns[1]),

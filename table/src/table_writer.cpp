@@ -86,9 +86,7 @@ class ByteSink {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::shared_ptr<arrow::io::OutputStream>& stream() const { return stream_; }
-  void write(std::string_view text) {
-    check(stream_->Write(text.data(), static_cast<std::int64_t>(text.size())));
-  }
+  void write(std::string_view text) { check(stream_->Write(text.data(), static_cast<std::int64_t>(text.size()))); }
   void commit() {
     check(stream_->Close());
     file_->commit();
@@ -113,55 +111,50 @@ class ByteSink {
   std::shared_ptr<arrow::io::OutputStream> stream_;
 };
 
-class ParquetWriter final : public TableWriter {
+std::shared_ptr<parquet::WriterProperties> parquet_properties() {
+  parquet::WriterProperties::Builder properties;
+  properties.max_row_group_length(kRowGroupRows)->enable_page_checksum();
+  const bool has_zstd = arrow::util::Codec::IsAvailable(arrow::Compression::ZSTD);
+  properties.compression(has_zstd ? arrow::Compression::ZSTD : arrow::Compression::SNAPPY);
+  return properties.build();
+}
+
+// Parquet, with the schema stored too, so that types that Parquet does not know come back; or an Arrow file, with the
+// values of dictionaries, because the format cannot express those that change from batch to batch.
+class ArrowWriter final : public TableWriter {
  public:
-  ParquetWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) : sink_(path, Packing::kNone) {
-    parquet::WriterProperties::Builder properties;
-    properties.max_row_group_length(kRowGroupRows)->enable_page_checksum();
-    for (const auto codec : {arrow::Compression::ZSTD, arrow::Compression::SNAPPY}) {
-      if (!arrow::util::Codec::IsAvailable(codec)) continue;
-      properties.compression(codec);
-      break;
+  ArrowWriter(const std::string& path, Format format, const std::shared_ptr<arrow::Schema>& schema)
+      : sink_(path, Packing::kNone) {
+    if (format == Format::kParquet) {
+      parquet_ = sink_.checked(
+          parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), sink_.stream(), parquet_properties(),
+                                           parquet::ArrowWriterProperties::Builder().store_schema()->build()));
+      return;
     }
-    // The schema is stored too, so that types that Parquet does not know come back.
-    const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-    writer_ = sink_.checked(parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), sink_.stream(),
-                                                              properties.build(), arrow_properties));
-  }
-  void write(const arrow::RecordBatch& batch) override { sink_.check(writer_->WriteRecordBatch(batch)); }
-  void commit() override {
-    sink_.check(writer_->Close());
-    sink_.commit();
-  }
-
- private:
-  ByteSink sink_;
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
-};
-
-// Dictionaries may change from batch to batch, which the Arrow file format cannot express: their values are written.
-class IpcWriter final : public TableWriter {
- public:
-  IpcWriter(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) : sink_(path, Packing::kNone) {
     arrow::FieldVector fields = schema->fields();
     for (std::shared_ptr<arrow::Field>& field : fields) field = field->WithType(value_type(field->type()));
-    schema_ = arrow::schema(fields, schema->metadata());
-    writer_ = sink_.checked(arrow::ipc::MakeFileWriter(sink_.stream(), schema_));
+    ipc_schema_ = arrow::schema(fields, schema->metadata());
+    ipc_ = sink_.checked(arrow::ipc::MakeFileWriter(sink_.stream(), ipc_schema_));
   }
   void write(const arrow::RecordBatch& batch) override {
+    if (parquet_) {
+      sink_.check(parquet_->WriteRecordBatch(batch));
+      return;
+    }
     arrow::ArrayVector columns = batch.columns();
     for (std::shared_ptr<arrow::Array>& column : columns) column = sink_.checked(plain_array(column));
-    sink_.check(writer_->WriteRecordBatch(*arrow::RecordBatch::Make(schema_, batch.num_rows(), columns)));
+    sink_.check(ipc_->WriteRecordBatch(*arrow::RecordBatch::Make(ipc_schema_, batch.num_rows(), columns)));
   }
   void commit() override {
-    sink_.check(writer_->Close());
+    sink_.check(parquet_ ? parquet_->Close() : ipc_->Close());
     sink_.commit();
   }
 
  private:
   ByteSink sink_;
-  std::shared_ptr<arrow::Schema> schema_;
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+  std::unique_ptr<parquet::arrow::FileWriter> parquet_;
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> ipc_;
+  std::shared_ptr<arrow::Schema> ipc_schema_;
 };
 
 // RFC 4180, quoted only where needed; a null is nothing, an empty string is "". Arrow's own writer quotes all text.
@@ -244,9 +237,8 @@ class CsvWriter final : public TableWriter {
 std::unique_ptr<TableWriter> open_writer(const std::string& path, const NamedFormat& format,
                                          const std::shared_ptr<arrow::Schema>& schema,
                                          const std::optional<CopiedLines>& lines) {
-  if (format.format == Format::kParquet) return std::make_unique<ParquetWriter>(path, schema);
-  if (format.format == Format::kArrow) return std::make_unique<IpcWriter>(path, schema);
-  return std::make_unique<CsvWriter>(path, format, *schema, lines);
+  if (is_text(format.format)) return std::make_unique<CsvWriter>(path, format, *schema, lines);
+  return std::make_unique<ArrowWriter>(path, format.format, schema);
 }
 
 }  // namespace limen::table::detail

@@ -12,4 +12,9 @@ inline std::vector<double> numbers(const RealColumn& column) {
   return column.span().visit([](auto values) { return std::vector<double>(values.begin(), values.end()); });
 }
 
+/// Adds the values of a column in double precision.
+inline void add_numbers(std::vector<double>& into, const RealColumn& column) {
+  column.span().visit([&](auto values) { into.insert(into.end(), values.begin(), values.end()); });
+}
+
 }  // namespace limen::table::test

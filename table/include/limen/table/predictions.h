@@ -6,12 +6,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "limen/base/labels.h"
 #include "limen/base/uninitialized_vector.h"
 #include "limen/count/samples.h"
 #include "limen/table/read_options.h"
-#include "limen/table/real_column.h"
 #include "limen/table/table_files.h"
 
 namespace limen::table {
@@ -34,6 +34,16 @@ struct PredictionOptions {
   /// Rows with a missing, NaN or infinite value, a label of neither class or a negative weight are left out and
   /// counted, instead of refused.
   bool drop_missing = false;
+};
+
+/// Real numbers in single or double precision.
+struct RealColumn {
+  std::variant<UninitializedVector<double>, UninitializedVector<float>> values = {};
+
+  [[nodiscard]] bool is_single() const { return values.index() == 1; }
+  [[nodiscard]] RealSpan span() const {
+    return std::visit([](const auto& vector) { return RealSpan(std::span(vector)); }, values);
+  }
 };
 
 /// A predictions table, or a batch of its rows, in memory.
