@@ -238,12 +238,14 @@ void check_values(const Task& task, std::size_t first_row) {
                                 ? quoted(task.texts->distinct[static_cast<std::size_t>(task.texts->code[bad_row])])
                                 : number_text((*task.numbers)[bad_row]);
   const auto* date = std::get_if<detail::DateEncoding>(&task.column->encoding);
-  throw InvalidInput(Where{"encode", "row " + std::to_string(first_row + bad_row + 1), task.column->name},
-                     value + " must be " +
-                         (date == nullptr                         ? "a number"
-                          : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
-                                                                  : "a date such as 2014-10-21 07:05") +
-                         ", as in training; correct it or leave it empty");
+  throw InvalidInput(
+      Where{
+          .place = "row " + std::to_string(first_row + bad_row + 1), .column = task.column->name, .function = "encode"},
+      value + " must be " +
+          (date == nullptr                         ? "a number"
+           : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                   : "a date such as 2014-10-21 07:05") +
+          ", as in training; correct it or leave it empty");
 }
 
 std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const Column& column,

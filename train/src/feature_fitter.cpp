@@ -52,7 +52,7 @@ void FeatureFitter::State::start(const Frame& frame) {
   std::set<std::string_view> unused;
   const auto check_there = [&](const std::string& name, const char* list) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    throw InvalidInput("features", "" + std::string(list) + " names column " + quoted(name) + ", which is not there" +
+    throw InvalidInput("features", std::string(list) + " names column " + quoted(name) + ", which is not there" +
                                        did_you_mean(name, names));
   };
   const auto declare = [&](const std::string& name, const char* list, std::optional<ColumnKind> kind) {
