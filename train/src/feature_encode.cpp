@@ -251,12 +251,13 @@ void check_values(const Task& task, std::size_t first_row) {
 std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const Column& column,
                                         const EncodeOptions& options) {
   LabelsSeen seen;
-  std::vector<std::uint8_t> labels = read_labels(column, data.label_rule, "encode", options.first_row, seen);
+  std::vector<std::uint8_t> labels =
+      read_labels(column, data.label_rule, Where{.function = "encode"}, options.first_row, seen);
   if (options.missing_labels == MissingLabels::kMark) return labels;
   const auto missing = std::ranges::find(labels, kMissingLabel);
   if (missing != labels.end()) {
     const auto row = options.first_row + static_cast<std::size_t>(missing - labels.begin());
-    refuse_missing_label("encode", column.name, row, data.label_rule);
+    refuse_missing_label(Where{.function = "encode"}, column.name, row, data.label_rule);
   }
   return labels;
 }

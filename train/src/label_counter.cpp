@@ -37,7 +37,7 @@ LabelRule LabelCounter::finish() const {
         where, "has the values " + seen_.list() + ", must be " + wanted_labels(rule_) + "; say which one is positive",
         Cause::kBadLabel);
   }
-  require_positive_seen(rule_, seen_, "features", column_);
+  require_positive_seen(rule_, seen_, where);
   if (count_[0] == 0 || count_[1] == 0) {
     throw InvalidInput(where,
                        std::string("has only ") + (count_[1] == 0 ? "negative" : "positive") + " rows (values " +
