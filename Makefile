@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # demo and test do all their own set-up; the rest assume it was done once.
-.PHONY: demo test build python bench lint fuzz format setup
+.PHONY: demo test check build python bench lint fuzz format setup
 
 setup:
 	@scripts/setup
@@ -17,6 +17,9 @@ demo: build
 
 test: setup
 	@scripts/test
+
+check: setup
+	@scripts/check
 
 bench: setup
 	@scripts/bench

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 # limen_add_test(NAME LIBS targets... LABELS labels... [SOURCES extra.cpp...] [OPTIMIZED] [COST seconds])
 # One GoogleTest program from NAME.cpp, run by ctest as one test. Its own code has limen_test_flags, except with OPTIMIZED:
-# for tests that compute much themselves. Label `torch`: its process loads torch. Labels `slow` and `release`: `make test`
-# runs it in the release build too (target release_tests), which has the vectorised kernels; `slow`: only there. COST: of a
+# for tests that compute much themselves. Label `torch`: its process loads torch. Label `slow`: not under sanitizers. COST: of a
 # long test, which then starts first.
-add_custom_target(release_tests)
 function(limen_add_test name)
   cmake_parse_arguments(ARG "OPTIMIZED" "COST" "LIBS;LABELS;SOURCES" ${ARGN})
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
@@ -16,9 +14,6 @@ function(limen_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   if(ARG_COST)
     set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
-  endif()
-  if("slow" IN_LIST ARG_LABELS OR "release" IN_LIST ARG_LABELS)
-    add_dependencies(release_tests ${name})
   endif()
   if(LIMEN_SANITIZE AND "torch" IN_LIST ARG_LABELS)
     # Torch is not instrumented: containers that it fills look wrong. The search for leaks crashes in the thread-local

@@ -115,7 +115,8 @@ std::optional<Date> parse_packed_date(std::string_view text) {
 [[noreturn]] void refuse_time(const Column& column, std::size_t row, const std::string& what, DateFormat format) {
   const char* needed =
       format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107" : "a number or a date such as 2014-10-21 07:05";
-  throw InvalidInput(Where{"time_values", "row " + std::to_string(row + 1), column.name}, what + ", must be " + needed);
+  throw InvalidInput(Where{.place = "row " + std::to_string(row + 1), .column = column.name, .function = "time_values"},
+                     what + ", must be " + needed);
 }
 
 }  // namespace
@@ -217,7 +218,7 @@ std::vector<double> time_values(const Column& column, DateFormat format, std::si
     if (text.code[row] == TextValues::kMissing) refuse_time(column, first_row + row, "is missing", format);
     if (code >= of_code.size()) {
       throw InvalidInput(
-          Where{"time_values", {}, column.name},
+          Where{.column = column.name, .function = "time_values"},
           "has code " + std::to_string(text.code[row]) + ", there are " + std::to_string(of_code.size()) + " texts");
     }
     if (!of_code[code]) refuse_time(column, first_row + row, "is " + quoted(text.distinct[code]), format);

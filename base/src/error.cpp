@@ -7,9 +7,12 @@ namespace limen::detail {
 
 std::string error_message(const Where& where, const std::string& problem) {
   std::string message;
-  if (!where.source.empty()) message += where.source + ": ";
+  if (const std::string& first = where.source.empty() ? where.function : where.source; !first.empty()) {
+    message += first + ": ";
+  }
   if (!where.place.empty()) message += where.place + ": ";
   if (!where.column.empty()) message += "column " + quoted(where.column) + ": ";
+  if (!where.field.empty()) message += where.field + " ";
   return message + problem;
 }
 

@@ -30,6 +30,12 @@ void for_each_label(const Column& column, AtNumber at_number, AtText at_text, At
   }
 }
 
+Where at_row(Where where, std::uint64_t row, const std::string& column) {
+  where.place = "row " + std::to_string(row + 1);
+  where.column = column;
+  return where;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> missing_labels(const Column& column) {
@@ -39,13 +45,13 @@ std::vector<std::uint8_t> missing_labels(const Column& column) {
   return missing;
 }
 
-std::vector<std::uint8_t> read_labels(const Column& column, const LabelRule& rule, const std::string& source,
+std::vector<std::uint8_t> read_labels(const Column& column, const LabelRule& rule, const Where& where,
                                       std::uint64_t first_row, LabelsSeen& seen) {
   std::vector<std::uint8_t> labels;
   const auto label_or_refuse = [&](std::size_t row, std::string_view value, std::optional<std::uint8_t> label) {
     seen.add(value, label);
     if (label) return *label;
-    throw InvalidInput(Where{source, "row " + std::to_string(first_row + row + 1), column.name},
+    throw InvalidInput(at_row(where, first_row + row, column.name),
                        quoted(value) + " is of neither class, must be " + wanted_labels(rule), Cause::kBadLabel);
   };
   // Neighbouring rows often share a number; NaN is never equal to the one before.
@@ -75,10 +81,9 @@ std::vector<std::uint8_t> read_labels(const Column& column, const LabelRule& rul
   return labels;
 }
 
-void refuse_missing_label(const std::string& source, const std::string& column, std::uint64_t row,
-                          const LabelRule& rule) {
-  throw InvalidInput(Where{source, "row " + std::to_string(row + 1), column},
-                     "the label is missing, must be " + wanted_labels(rule), Cause::kMissingValue);
+void refuse_missing_label(const Where& where, const std::string& column, std::uint64_t row, const LabelRule& rule) {
+  throw InvalidInput(at_row(where, row, column), "the label is missing, must be " + wanted_labels(rule),
+                     Cause::kMissingValue);
 }
 
 }  // namespace limen

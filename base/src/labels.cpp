@@ -160,11 +160,10 @@ std::string LabelsSeen::list() const {
   return text;
 }
 
-void require_positive_seen(const LabelRule& rule, const LabelsSeen& seen, const std::string& source,
-                           const std::string& column) {
+void require_positive_seen(const LabelRule& rule, const LabelsSeen& seen, const Where& where) {
   if (rule.kind != LabelKind::kEquals || seen.any_positive()) return;
   const std::vector<std::string> values(seen.values().begin(), seen.values().end());
-  throw InvalidInput(Where{.source = source, .column = column},
+  throw InvalidInput(where,
                      "the positive value " + quoted(rule.positive) + " does not occur" +
                          (values.empty() ? "" : "; there are " + seen.list()) + did_you_mean(rule.positive, values),
                      Cause::kPositiveNotFound);

@@ -13,7 +13,7 @@ namespace limen {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, const char* needed) {
-  throw InvalidInput("parse_rational: \"" + std::string(text.substr(0, 40)) + "\" is not " + needed);
+  throw InvalidInput("parse_rational", "\"" + std::string(text.substr(0, 40)) + "\" is not " + needed);
 }
 
 constexpr const char* kNumber = "a non-negative decimal number";

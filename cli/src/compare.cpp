@@ -33,7 +33,7 @@ std::vector<Method> parse_methods(const std::string& text) {
       const Method method = parse_method(CLI::detail::trim(name));
       if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
     } catch (const InvalidInput& error) {
-      throw InvalidInput(std::string("--methods: ") + error.what() + ", or all");
+      throw InvalidInput("--methods", error.problem() + ", or all");
     }
   }
   return methods;
@@ -160,12 +160,8 @@ int run(const CompareFlags& flags) {
   if (weighted && flags.methods == "all") {
     std::erase(options.methods, Method::kVwDpmt);
   }
-  std::vector<MethodSummary> summaries;
-  try {
-    summaries = compare_methods(pairs, options);
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(without_prefix(error.what(), "compare_methods"));
-  }
+  const std::vector<MethodSummary> summaries =
+      in_table(shown(flags.holdout), [&] { return compare_methods(pairs, options); });
   if (weighted && flags.methods == "all") fmt::print(stderr, "vw-dpmt takes no weights and is left out\n");
   if (flags.json) {
     Json report = Json::array();

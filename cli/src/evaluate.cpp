@@ -64,7 +64,8 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     try {
       boundaries.push_back(read_boundary(path));
     } catch (const InvalidInput& error) {
-      throw InvalidInput(std::string(error.what()) + " (boundary files come first, the table last)");
+      throw InvalidInput(error.where(), error.problem() + " (boundary files come first, the table last)",
+                         error.cause());
     }
   }
 

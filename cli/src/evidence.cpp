@@ -127,10 +127,11 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     values.dropped[row] = 1;
   };
   if (with_label) {
-    values.label = read_labels(column(flags_.label), rule_, table, first_row, seen_);
+    values.label = read_labels(column(flags_.label), rule_, Where{.source = table}, first_row, seen_);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.label[row] != kMissingLabel) continue;
-      if (!flags_.frame.drop_missing) refuse_missing_label(table, flags_.label, first_row + row, rule_);
+      if (!flags_.frame.drop_missing)
+        refuse_missing_label(Where{.source = table}, flags_.label, first_row + row, rule_);
       values.label[row] = 0;
       drop(row);
     }
@@ -216,7 +217,7 @@ Evidence EvidenceRun::count() {
     counter->add(key_frame(frame, keys_, shown(flags_.train)), values.label, values.weight);
     rows += frame.num_rows;
   });
-  if (reads_label()) require_positive_seen(rule_, seen_, shown(flags_.train), flags_.label);
+  if (reads_label()) require_positive_seen(rule_, seen_, Where{.source = shown(flags_.train), .column = flags_.label});
   return std::move(*counter).finish();
 }
 

@@ -160,8 +160,8 @@ Holdout open_holdout(const FitFlags& flags) {
   }
   // Half for reading, half for the rows that the fit keeps.
   constexpr std::uint64_t kBytesPerRowKept = 30;
-  holdout.most_rows_kept = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(limit / 2 / kBytesPerRowKept, 1000, std::uint64_t{1} << 22));
+  holdout.most_rows_kept =
+      static_cast<std::size_t>(std::clamp<std::uint64_t>(limit / 2 / kBytesPerRowKept, 1000, std::uint64_t{1} << 22));
   fmt::print(stderr, "{}: about {} do not fit into {} MB; going through them in batches\n", shown(flags.inputs),
              plural_text(static_cast<double>(*rows), "row"), limit / 1'000'000);
   holdout.batches = [files, options](const std::function<void(const Samples&)>& visit) {
@@ -229,13 +229,11 @@ Grid read_counted_grid(const FitFlags& flags) {
     }
     lower_edges.push_back(*edges[level]);
   }
-  try {
+  return in_table(shown(flags.counts), [&] {
     Grid grid = grid_from_bins(std::move(lower_edges), std::move(levels));
     assume_full_bins(grid);  // the table says where bins begin, not where their last row is
     return grid;
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(flags.counts), error.problem());
-  }
+  });
 }
 
 void print_summary(const Boundary& boundary, int levels_used) {
@@ -265,21 +263,14 @@ int run(const FitFlags& flags) {
   const bool with_single = shows_table && options.method != Method::kSt;
   Fitted fitted;
   if (counted) {
-    try {
-      const Grid grid = read_counted_grid(flags);
+    const Grid grid = read_counted_grid(flags);
+    in_table(name, [&] {
       fitted.fit = fit_boundary(grid, objective, options);
       if (with_single) fitted.single = fit_boundary(grid, objective, {.method = Method::kSt});
-    } catch (const InvalidInput& error) {
-      throw InvalidInput(without_prefix(error.what(), "fit_boundary"));
-    }
+    });
   } else {
     const Holdout holdout = open_holdout(flags);
-    try {
-      fitted = fit_holdout(holdout, objective, options, with_single);
-    } catch (const InvalidInput& error) {
-      const std::string message = without_prefix(error.what(), "fit_boundary");
-      throw InvalidInput(message.substr(0, name.size()) == name ? message : name + ": " + message);
-    }
+    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single); });
   }
   FitResult& result = fitted.fit;
   if (!result.boundary) return report_infeasible(flags, objective, options, result);

@@ -65,8 +65,12 @@ void add_label_flags(CLI::App& verb, LabelFlags& flags) {
 
 LabelRule label_rule(const LabelFlags& flags) {
   if (!flags.positive.empty()) return positive_value(flags.positive);
-  if (!flags.positive_if.empty()) return positive_if(flags.positive_if);
-  return {};
+  if (flags.positive_if.empty()) return {};
+  try {
+    return positive_if(flags.positive_if);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput("--positive-if", error.problem());
+  }
 }
 
 void add_frame_flags(CLI::App& verb, FrameFlags& flags) {

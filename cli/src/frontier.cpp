@@ -73,12 +73,8 @@ int run(const FrontierFlags& flags) {
   if (!flags.output.empty()) (void)table::output_format(flags.output);
   (void)open_output(flags.output, flags.inputs);  // refuses a path that cannot be written before any work is done
   const table::Predictions predictions = read_table(flags.inputs, flags.table);
-  Frontiers found;
-  try {
-    found = trace_frontiers(predictions.samples(), bounds, options);
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(flags.inputs), error.problem(), error.cause());  // the rows' fault
-  }
+  const Frontiers found =
+      in_table(shown(flags.inputs), [&] { return trace_frontiers(predictions.samples(), bounds, options); });
 
   if (!flags.output.empty()) {
     PointColumns points;

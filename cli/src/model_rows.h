@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "limen/base/error.h"
 #include "limen/base/frame.h"
 #include "limen/train/model.h"
 
@@ -20,16 +19,6 @@ namespace limen::cli {
 /// The times by which a table was split; split: with a time column.
 [[nodiscard]] std::vector<double> times_of_rows(const train::SplitUse& split, const Frame& frame,
                                                 std::uint64_t first_row);
-
-/// Calls the library, which knows rows and columns but not files: its errors get the table's name.
-template <typename Call>
-auto in_table(const std::string& table, const Call& call) {
-  try {
-    return call();
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(Where{table, error.where().place, error.where().column}, error.problem(), error.cause());
-  }
-}
 
 /// Appends the rows whose `chosen` is not 0.
 void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, std::span<const std::uint8_t> chosen,

@@ -145,11 +145,7 @@ table::Predictions read_table(const std::vector<std::string>& paths, const Table
     fmt::print(stderr, "{}: left out {} with missing or impossible values\n", name,
                plural_text(static_cast<double>(predictions.rows_dropped), "row"));
   }
-  try {
-    validate(predictions.samples());
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(name, error.problem(), error.cause());
-  }
+  in_table(name, [&] { validate(predictions.samples()); });
   return predictions;
 }
 
@@ -271,11 +267,7 @@ Boundary read_boundary(const std::string& path) {
   }
   if (text.empty()) throw InvalidInput(shown(path), "is empty or cannot be read");
   if (text.size() > kMaxBytes) throw InvalidInput(shown(path), "is larger than 64 MB, which no boundary file is");
-  try {
-    return boundary_from_json(text);
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(shown(path), error.problem(), error.cause());
-  }
+  return in_table(shown(path), [&] { return boundary_from_json(text); });
 }
 
 }  // namespace limen::cli

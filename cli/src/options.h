@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frame_flags.h"
+#include "limen/base/error.h"
 #include "limen/fit.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
@@ -32,6 +33,19 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 
 /// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
 [[nodiscard]] table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags);
+
+/// Calls the library, which knows rows and columns but not files: its errors get the table's name, unless they have
+/// one.
+template <typename Call>
+auto in_table(const std::string& table, const Call& call) {
+  try {
+    return call();
+  } catch (const InvalidInput& error) {
+    if (!error.where().source.empty()) throw;
+    throw InvalidInput(Where{.source = table, .place = error.where().place, .column = error.where().column},
+                       error.problem(), error.cause());
+  }
+}
 
 /// Shows progress in bytes under this name while stderr is a terminal; null when it is not.
 [[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name);

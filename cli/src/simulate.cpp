@@ -107,17 +107,14 @@ std::size_t write_training_features(Writer& file, const SimulateFlags& flags, co
   return out.num_rows();
 }
 
-/// "simulate: holdout_rows is -1, ..." -> "--holdout-rows is -1, ...".
-std::string in_terms_of_flags(std::string message) {
-  message = without_prefix(message, "simulate");
-  const std::size_t end = message.find(' ');
-  std::string name = message.substr(0, end);
+/// The flag of a field of the options: --holdout-rows for holdout_rows.
+std::string flag_of(std::string name) {
   for (const char* suffix : {"prior_positive", "prior_negative"}) {
     const std::size_t at = name.find(suffix);
     if (at != std::string::npos) name = name.substr(0, at) + "prior";
   }
   std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name + message.substr(end);
+  return "--" + name;
 }
 
 int run(SimulateFlags flags) {
@@ -129,7 +126,7 @@ int run(SimulateFlags flags) {
   try {
     validate(flags.options);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(in_terms_of_flags(error.what()));
+    throw InvalidInput(Where{.field = flag_of(error.where().field)}, error.problem());
   }
   std::error_code error;
   std::filesystem::create_directories(flags.folder, error);

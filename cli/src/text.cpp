@@ -20,11 +20,6 @@ std::string plural_text(double count, std::string_view noun) {
   return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
 }
 
-std::string without_prefix(std::string_view message, std::string_view function) {
-  const std::string prefix = std::string(function) + ": ";
-  return std::string(message.substr(0, prefix.size()) == prefix ? message.substr(prefix.size()) : message);
-}
-
 std::string count_text(double value) {
   if (std::abs(value) >= 1e15) return fmt::format("{:.4g}", value);
   std::string text = value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);

@@ -17,9 +17,6 @@ namespace limen::cli {
 /// "1 row", "2 rows".
 [[nodiscard]] std::string plural_text(double count, std::string_view noun);
 
-/// "function: message" -> "message".
-[[nodiscard]] std::string without_prefix(std::string_view message, std::string_view function);
-
 /// 0.12345 -> "0.1235".
 [[nodiscard]] std::string ratio_text(double value);
 

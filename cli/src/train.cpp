@@ -252,7 +252,8 @@ void TrainRun::leave_out_missing(const Frame& frame, std::uint64_t first_row, st
   for (std::size_t row = 0; row < frame.num_rows; ++row) {
     if (missing[row] == 0) continue;
     if (!flags_.frame.drop_missing) {
-      refuse_missing_label(shown(flags_.data), flags_.features.label, first_row + row, label_rule(flags_.labels));
+      refuse_missing_label(Where{.source = shown(flags_.data)}, flags_.features.label, first_row + row,
+                           label_rule(flags_.labels));
     }
     chosen[row] = 0;
   }

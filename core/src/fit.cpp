@@ -16,9 +16,9 @@ namespace {
 void check_classes(const Grid& grid, bool weighted) {
   const Counts total = total_counts(grid);
   const std::string what = weighted ? "weight" : "row";
-  if (total.positives == 0) throw InvalidInput("fit_boundary: no " + what + " is positive; both classes are needed");
+  if (total.positives == 0) throw InvalidInput("fit_boundary", "no " + what + " is positive; both classes are needed");
   if (total.positives == total.rows) {
-    throw InvalidInput("fit_boundary: every " + what + " is positive; both classes are needed");
+    throw InvalidInput("fit_boundary", "every " + what + " is positive; both classes are needed");
   }
 }
 
@@ -70,19 +70,19 @@ HoldoutSummary summarize(std::size_t rows, bool weighted, const Confusion& total
 
 void validate(const FitOptions& options) {
   if (options.levels < 1 || options.levels > 1000) {
-    throw InvalidInput("fit_boundary: levels is " + std::to_string(options.levels) + ", must be 1 to 1000");
+    throw InvalidInput("fit_boundary", "levels is " + std::to_string(options.levels) + ", must be 1 to 1000");
   }
   constexpr std::int64_t kMostBins = std::int64_t{1} << 30;
   if (options.bins && options.bins->count && (*options.bins->count < 1 || *options.bins->count > kMostBins)) {
-    throw InvalidInput("fit_boundary: bins is " + std::to_string(*options.bins->count) + ", must be 1 to 2^30");
+    throw InvalidInput("fit_boundary", "bins is " + std::to_string(*options.bins->count) + ", must be 1 to 2^30");
   }
   if (options.most_rows_kept < 1000) {
-    throw InvalidInput("fit_boundary: most_rows_kept is " + std::to_string(options.most_rows_kept) +
-                       ", must be at least 1000");
+    throw InvalidInput("fit_boundary",
+                       "most_rows_kept is " + std::to_string(options.most_rows_kept) + ", must be at least 1000");
   }
   if (options.num_threads < 0) {
-    throw InvalidInput("fit_boundary: num_threads is " + std::to_string(options.num_threads) +
-                       ", must be at least 1, or 0 for all cores");
+    throw InvalidInput("fit_boundary", "num_threads is " + std::to_string(options.num_threads) +
+                                           ", must be at least 1, or 0 for all cores");
   }
 }
 
@@ -153,7 +153,7 @@ FitResult solve_batches(std::size_t rows, const Grid& selected, const Objective&
   check_classes(selected, false);
   Solution solution = solve(options.method, selected, objective);
   if (solution.status == SolveStatus::kFeasible) {
-    throw InvalidInput("fit_boundary: the search has too many partial solutions; fit with all rows in memory");
+    throw InvalidInput("fit_boundary", "the search has too many partial solutions; fit with all rows in memory");
   }
   return pack(rows, nullptr, selected, std::move(solution), objective, options);
 }
@@ -181,19 +181,19 @@ void check_rows(const Samples& samples, const FitOptions& options) {
 
 BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& options) {
   if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
-    throw InvalidInput(
-        "fit_boundary: rows in batches need method exact or st, every distinct score and equi-weight levels");
+    throw InvalidInput("fit_boundary",
+                       "rows in batches need method exact or st, every distinct score and equi-weight levels");
   }
-  BatchOverview overview = summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1,
-                                             options.most_rows_kept);
-  if (overview.rows() == 0) throw InvalidInput("fit_boundary: there are no rows");
+  BatchOverview overview =
+      summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1, options.most_rows_kept);
+  if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows");
   return overview;
 }
 
 /// What count_near_optimum does not count cannot be fitted from batches.
 template <typename Counted>
 Counted need_counted(std::optional<Counted> counted) {
-  if (!counted) throw InvalidInput("fit_boundary: rows in batches cannot have this objective, or so many levels");
+  if (!counted) throw InvalidInput("fit_boundary", "rows in batches cannot have this objective, or so many levels");
   return *std::move(counted);
 }
 
@@ -254,7 +254,8 @@ FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
 FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
     const BatchOverview overview = summarize_all(batches, options);
-    const NearOptimumGrids grids = need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
+    const NearOptimumGrids grids =
+        need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
     return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
                            solve_batches(overview.rows(), grids.single, objective, single_options(options))};
   });

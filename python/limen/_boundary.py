@@ -95,7 +95,7 @@ class Boundary:
     >>> uncertainty = [0.1, 0.8, 0.1, 0.9, 0.2, 0.7, 0.2, 0.8]
     >>> boundary = limen.fit_boundary([1, 1, 1, 0, 1, 0, 0, 0], score, uncertainty, min_precision=0.9, levels=2)
     >>> boundary.score_thresholds
-    array([0.7, 0.9])
+    array([0.65, 0.85])
     >>> boundary.decide([0.75, 0.75], [0.1, 0.9])
     array([ True, False])
     >>> limen.Boundary.from_json(boundary.to_json()) == boundary

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import json
 import pickle
 import warnings
 
@@ -128,13 +129,20 @@ def test_either_class_can_be_the_positive_one(positive):
 @pytest.mark.parametrize("positive", [0, 1])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier()], ids=["proba", "margin"])
 def test_decisions_above_zero_are_the_second_class_even_on_a_threshold(estimator, positive):
-    # Prefit and judged on the hold-out itself: each threshold is the score of some row.
+    # Prefit and judged on the hold-out itself, with each threshold at the score of some row.
     estimator = clone(estimator).fit(X_NEW, Y_NEW)
     clf = BoundaryClassifier(
         estimator, min_precision=0.8, cv="prefit", uncertainty=first_feature, pos_label=positive
     ).fit(X, Y)
-    on_threshold = np.isin(clf.holdout_.score, clf.boundary_.score_thresholds)
-    assert on_threshold.any()
+    document = json.loads(clf.boundary_.to_json())
+    level = clf.boundary_.level(clf.holdout_.uncertainty)
+    flagged = clf.boundary_.decide(clf.holdout_.score, clf.holdout_.uncertainty)
+    document["rule"]["score_thresholds"] = [
+        None if at is None else clf.holdout_.score[flagged & (level == number)].min()
+        for number, at in enumerate(document["rule"]["score_thresholds"])
+    ]
+    clf.boundary_ = limen.Boundary.from_json(json.dumps(document))
+    assert np.isin(clf.holdout_.score, clf.boundary_.score_thresholds).any()
     decision = clf.decision_function(X)
     np.testing.assert_array_equal(clf.predict(X), (decision > 0).astype(int))
     level = clf.boundary_.level(clf.holdout_.uncertainty)

@@ -39,7 +39,8 @@ class PredictionSource {
 
   void check_end() const {
     source_.require_rows();
-    require_positive_seen(options_.labels, source_.labels(), files_.name(), options_.columns.label);
+    require_positive_seen(options_.labels, source_.labels(),
+                          Where{.source = files_.name(), .column = options_.columns.label});
   }
 
   static Predictions take(Batch& batch) {

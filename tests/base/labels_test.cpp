@@ -67,13 +67,14 @@ TEST(ReadLabels, MarksMissingOnesWhateverTheRule) {
                     .values = TextValues{.distinct = {"yes", "NA", "no", "", " null "},
                                          .code = {0, 1, 2, 3, TextValues::kMissing, 4, 2}}};
   LabelsSeen seen;
-  EXPECT_THAT(read_labels(text, {}, "t.csv", 0, seen), ElementsAre(1, 2, 0, 2, 2, 2, 0));
-  EXPECT_THAT(read_labels(text, positive_value("no"), "t.csv", 0, seen), ElementsAre(0, 2, 1, 2, 2, 2, 1));
+  EXPECT_THAT(read_labels(text, {}, Where{.source = "t.csv"}, 0, seen), ElementsAre(1, 2, 0, 2, 2, 2, 0));
+  EXPECT_THAT(read_labels(text, positive_value("no"), Where{.source = "t.csv"}, 0, seen),
+              ElementsAre(0, 2, 1, 2, 2, 2, 1));
   EXPECT_THAT(missing_labels(text), ElementsAre(0, 1, 0, 1, 1, 1, 0));
   EXPECT_THAT(seen.values(), ElementsAre("no", "yes"));
   const double infinity = std::numeric_limits<double>::infinity();
   const Column numbers{.name = "y", .values = NumberValues{1, std::nan(""), 0, 0, infinity, 1}};
-  EXPECT_THAT(read_labels(numbers, {}, "t.csv", 0, seen), ElementsAre(1, 2, 0, 0, 2, 1));
+  EXPECT_THAT(read_labels(numbers, {}, Where{.source = "t.csv"}, 0, seen), ElementsAre(1, 2, 0, 0, 2, 1));
   EXPECT_THAT(missing_labels(numbers), ElementsAre(0, 1, 0, 0, 1, 0));
 }
 
@@ -81,11 +82,11 @@ TEST(ReadLabels, NamesTheFirstRowOfNeitherClass) {
   const Column text{.name = "y", .values = TextValues{.distinct = {"b\x1b", "1"}, .code = {1, 1, 0, 0}}};
   const Column numbers{.name = "y", .values = NumberValues{0, 1, 2}};
   LabelsSeen seen;
-  EXPECT_EQ(refusal_of([&] { (void)read_labels(text, {}, "t.csv", 10, seen); }),
+  EXPECT_EQ(refusal_of([&] { (void)read_labels(text, {}, Where{.source = "t.csv"}, 10, seen); }),
             "t.csv: row 13: column \"y\": \"b\\x1b\" is of neither class, must be 0/1, true/false or yes/no");
-  EXPECT_EQ(refusal_of([&] { (void)read_labels(numbers, {}, "t.csv", 0, seen); }),
+  EXPECT_EQ(refusal_of([&] { (void)read_labels(numbers, {}, Where{.source = "t.csv"}, 0, seen); }),
             "t.csv: row 3: column \"y\": \"2\" is of neither class, must be 0/1, true/false or yes/no");
-  EXPECT_EQ(refusal_of([&] { refuse_missing_label("t.csv", "y", 4, {}); }),
+  EXPECT_EQ(refusal_of([&] { refuse_missing_label(Where{.source = "t.csv"}, "y", 4, {}); }),
             "t.csv: row 5: column \"y\": the label is missing, must be 0/1, true/false or yes/no");
 }
 
@@ -94,15 +95,15 @@ TEST(RequirePositiveSeen, RefusesAValueThatDoesNotOccur) {
   LabelsSeen seen;
   const Column text{.name = "y", .values = TextValues{.distinct = {"high", "low"}, .code = {0, 1}}};
   const LabelRule slip = positive_value("hgih");
-  (void)read_labels(text, slip, "t.csv", 0, seen);
+  (void)read_labels(text, slip, Where{.source = "t.csv"}, 0, seen);
   EXPECT_EQ(
-      refusal_of([&] { require_positive_seen(slip, seen, "t.csv", "y"); }),
+      refusal_of([&] { require_positive_seen(slip, seen, Where{.source = "t.csv", .column = "y"}); }),
       "t.csv: column \"y\": the positive value \"hgih\" does not occur; there are \"high\", \"low\"; did you mean "
       "\"high\"?");
   LabelsSeen found;
-  (void)read_labels(text, positive_value("high"), "t.csv", 0, found);
-  require_positive_seen(positive_value("high"), found, "t.csv", "y");
-  require_positive_seen(positive_if(">5"), LabelsSeen(), "t.csv", "y");
+  (void)read_labels(text, positive_value("high"), Where{.source = "t.csv"}, 0, found);
+  require_positive_seen(positive_value("high"), found, Where{.source = "t.csv", .column = "y"});
+  require_positive_seen(positive_if(">5"), LabelsSeen(), Where{.source = "t.csv", .column = "y"});
 }
 
 TEST(LabelsSeen, RemembersOnlyAFew) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 class Apply : public CliTest {
  protected:
   Apply() {
-    // Edge 0.9, thresholds 0.65 and 0.8: see kHandTable.
+    // Edge 0.5, thresholds 0.65 and 0.8: see kHandTable.
     EXPECT_EQ(run({"fit", "-", "--precision", "0.75", "--levels", "2", "--bins", "all", "-o", "b.json"}, kHandTable)
                   .exit_code,
               0);
@@ -28,18 +28,18 @@ constexpr std::string_view kRows =
     "id,score,uncertainty\n"
     "a,0.65,0.1\n"
     "b,0.6499999999999999,0.1\n"
-    "c,0.8,0.9\n"
+    "c,0.8,0.5\n"
     "\"d, e\",0.7999999999999999,0.9\n"
-    "f,0.8,0.8999999999999999\n"
+    "f,0.8,0.4999999999999999\n"
     "g,-1e300,1e300\n"
     "h,1e300,-1e300\n";
 constexpr std::string_view kDecided =
     "id,score,uncertainty,decision,level\n"
     "a,0.65,0.1,1,0\n"
     "b,0.6499999999999999,0.1,0,0\n"
-    "c,0.8,0.9,1,1\n"
+    "c,0.8,0.5,1,1\n"
     "\"d, e\",0.7999999999999999,0.9,0,1\n"
-    "f,0.8,0.8999999999999999,1,0\n"
+    "f,0.8,0.4999999999999999,1,0\n"
     "g,-1e300,1e300,0,1\n"
     "h,1e300,-1e300,1,0\n";
 

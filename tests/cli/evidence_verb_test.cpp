@@ -164,7 +164,7 @@ TEST_F(EvidenceVerb, APositiveValueThatDoesNotOccurIsAnError) {
   expect_refused(words, {"t.csv: column \"y\": the positive value \"hgih\" does not occur", "did you mean \"high\"?"});
   words = base;
   words.insert(words.end(), {"--positive", "high", "--positive-if", ">3"});
-  expect_refused(words, {"--positive and --positive-if"});
+  expect_refused(words, {"--positive excludes --positive-if"});
   words = base;
   words.insert(words.end(), {"--positive-if", "high"});
   expect_refused(words, {"--positive-if: \"high\" is not a comparison"});

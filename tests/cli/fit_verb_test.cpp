@@ -45,7 +45,7 @@ TEST_F(Fit, WritesTheBestBoundaryAndSaysWhatItReaches) {
   const Json boundary = Json::parse(file_text("b.json"));
   EXPECT_EQ(boundary["format"], "limen-boundary");
   EXPECT_EQ(boundary["version"], 1);
-  EXPECT_EQ(boundary["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.65, 0.8]})"));
+  EXPECT_EQ(boundary["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.65, 0.8]})"));
   EXPECT_EQ(boundary["objective"], Json::parse(R"({"maximize": "recall", "constraint": "precision", "bound": 0.75})"));
   EXPECT_EQ(boundary["method"], "exact");
   EXPECT_EQ(boundary["binning"], Json::parse(R"({"kind": "equi-weight", "levels": 2, "bins": "all"})"));
@@ -302,7 +302,7 @@ TEST_F(Fit, FewerLevelsThanAskedAreUsedAndItSaysSo) {
   EXPECT_THAT(result.out, HasSubstr("2 levels"));
   const Json boundary = Json::parse(file_text("b.json"));
   EXPECT_EQ(boundary["binning"]["levels"], 2);
-  EXPECT_EQ(boundary["rule"]["uncertainty_edges"], Json::parse("[0.9]"));
+  EXPECT_EQ(boundary["rule"]["uncertainty_edges"], Json::parse("[0.5]"));
 
   write_file("flat.csv", replaced(replaced(kHandTable, ",0.1,", ",3,"), ",0.9,", ",3,"));
   const RunResult flat = run({"fit", "flat.csv", "--precision", "0.75", "-o", "b.json"});

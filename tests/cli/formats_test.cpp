@@ -90,12 +90,12 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
   write_file("counts.csv",
              "level,score,positives,rows,uncertainty\n"
              "0,0.9,1,1,0\n0,0.8,1,1,0\n0,0.7,1,1,0\n0,0.6,0,1,0\n0,0.5,0,1,0\n"
-             "1,0.95,0,1,0.9\n1,0.85,1,1,0.9\n1,0.75,0,1,0.9\n1,0.65,0,1,0.9\n1,0.55,1,1,0.9\n");
+             "1,0.95,0,1,0.5\n1,0.85,1,1,0.5\n1,0.75,0,1,0.5\n1,0.65,0,1,0.5\n1,0.55,1,1,0.5\n");
   const Json rows = json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"});
   const Json counts = json_of({"fit", "--counts", "counts.csv", "--precision", "0.75", "--json"});
   // The same boundary; but where the rows of a bin end the table does not say, so that it is cut where the bin begins.
-  EXPECT_EQ(rows["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.65, 0.8]})"));
-  EXPECT_EQ(counts["rule"], Json::parse(R"({"uncertainty_edges": [0.9], "score_thresholds": [0.7, 0.85]})"));
+  EXPECT_EQ(rows["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.65, 0.8]})"));
+  EXPECT_EQ(counts["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.7, 0.85]})"));
   EXPECT_EQ(counts["holdout"], rows["holdout"]);
   // The picture in the terminal too: the gain over a single threshold, and what each level flags.
   const auto shown = [&](const std::vector<std::string>& arguments) {

@@ -80,7 +80,7 @@ TEST(FitLevelCalibration, FitsEveryLevelAlone) {
   table.uncertainty = {0, 0, 1, 1};
   table.label = {0, 1, 1, 0};
   const LevelCalibration calibration = fit_level_calibration(table.samples(), 2);
-  EXPECT_THAT(calibration.uncertainty_edges, ElementsAre(1));
+  EXPECT_THAT(calibration.uncertainty_edges, ElementsAre(0.5));
   EXPECT_THAT(calibrated_probability(calibration, view(table.score), view(table.uncertainty)),
               ElementsAre(0, 1, 0.5, 0.5));
 }

@@ -135,13 +135,13 @@ void ColumnFitter::add(const Column& column, const RowBatch& batch) {
 
 void ColumnFitter::refuse(const std::string& value, std::size_t row, const RowBatch& batch) const {
   const bool numeric = kind_ == ColumnKind::kNumeric;
-  throw InvalidInput(Where{"features", "row " + std::to_string(batch.first_row + row + 1), name_},
-                     value + " must be " +
-                         (numeric                                 ? "a number"
-                          : date_format_ == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
-                                                                  : "a date such as 2014-10-21 07:05") +
-                         (declared_ ? ", as it is declared" : ", as the rows before") +
-                         "; declare it categorical or drop it");
+  throw InvalidInput(
+      Where{.place = "row " + std::to_string(batch.first_row + row + 1), .column = name_, .function = "features"},
+      value + " must be " +
+          (numeric                                 ? "a number"
+           : date_format_ == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                   : "a date such as 2014-10-21 07:05") +
+          (declared_ ? ", as it is declared" : ", as the rows before") + "; declare it categorical or drop it");
 }
 
 void ColumnFitter::add_value(double value, std::uint32_t hash) {

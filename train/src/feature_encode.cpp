@@ -238,23 +238,26 @@ void check_values(const Task& task, std::size_t first_row) {
                                 ? quoted(task.texts->distinct[static_cast<std::size_t>(task.texts->code[bad_row])])
                                 : number_text((*task.numbers)[bad_row]);
   const auto* date = std::get_if<detail::DateEncoding>(&task.column->encoding);
-  throw InvalidInput(Where{"encode", "row " + std::to_string(first_row + bad_row + 1), task.column->name},
-                     value + " must be " +
-                         (date == nullptr                         ? "a number"
-                          : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
-                                                                  : "a date such as 2014-10-21 07:05") +
-                         ", as in training; correct it or leave it empty");
+  throw InvalidInput(
+      Where{
+          .place = "row " + std::to_string(first_row + bad_row + 1), .column = task.column->name, .function = "encode"},
+      value + " must be " +
+          (date == nullptr                         ? "a number"
+           : date->format == DateFormat::kYymmddhh ? "YYMMDDHH such as 14102107"
+                                                   : "a date such as 2014-10-21 07:05") +
+          ", as in training; correct it or leave it empty");
 }
 
 std::vector<std::uint8_t> decode_labels(const detail::TransformData& data, const Column& column,
                                         const EncodeOptions& options) {
   LabelsSeen seen;
-  std::vector<std::uint8_t> labels = read_labels(column, data.label_rule, "encode", options.first_row, seen);
+  std::vector<std::uint8_t> labels =
+      read_labels(column, data.label_rule, Where{.function = "encode"}, options.first_row, seen);
   if (options.missing_labels == MissingLabels::kMark) return labels;
   const auto missing = std::ranges::find(labels, kMissingLabel);
   if (missing != labels.end()) {
     const auto row = options.first_row + static_cast<std::size_t>(missing - labels.begin());
-    refuse_missing_label("encode", column.name, row, data.label_rule);
+    refuse_missing_label(Where{.function = "encode"}, column.name, row, data.label_rule);
   }
   return labels;
 }

@@ -52,7 +52,7 @@ void FeatureFitter::State::start(const Frame& frame) {
   std::set<std::string_view> unused;
   const auto check_there = [&](const std::string& name, const char* list) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    throw InvalidInput("features", "" + std::string(list) + " names column " + quoted(name) + ", which is not there" +
+    throw InvalidInput("features", std::string(list) + " names column " + quoted(name) + ", which is not there" +
                                        did_you_mean(name, names));
   };
   const auto declare = [&](const std::string& name, const char* list, std::optional<ColumnKind> kind) {
@@ -91,7 +91,8 @@ void FeatureFitter::State::add_labels(const Column& column, const detail::RowBat
     std::unordered_map<double, std::size_t> number_of;
     batch.for_each([&](std::size_t row) {
       const double value = (*numbers)[row];
-      if (!std::isfinite(value)) refuse_missing_label("features", column.name, batch.first_row + row, labels.rule());
+      if (!std::isfinite(value))
+        refuse_missing_label(Where{.function = "features"}, column.name, batch.first_row + row, labels.rule());
       const auto [found, is_new] = number_of.emplace(value, met.size());
       if (is_new) met.push_back({number_text(value), row, 0});
       ++met[found->second].count;
@@ -103,7 +104,7 @@ void FeatureFitter::State::add_labels(const Column& column, const detail::RowBat
     batch.for_each([&](std::size_t row) {
       const auto code = static_cast<std::size_t>(text.code[row]);
       if (text.code[row] == TextValues::kMissing || is_missing(trimmed(text.distinct[code]))) {
-        refuse_missing_label("features", column.name, batch.first_row + row, labels.rule());
+        refuse_missing_label(Where{.function = "features"}, column.name, batch.first_row + row, labels.rule());
       }
       if (number_of[code] == kNotMet) {
         number_of[code] = met.size();

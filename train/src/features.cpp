@@ -90,7 +90,7 @@ FeatureShape TransformData::shape_of_columns() const {
 std::map<std::string_view, const Column*> columns_by_name(const Frame& frame, std::string_view function) {
   std::map<std::string_view, const Column*> columns;
   const auto fail = [&](const Column& column, const std::string& what) {
-    throw InvalidInput(Where{.source = std::string(function), .column = column.name}, what);
+    throw InvalidInput(Where{.column = column.name, .function = std::string(function)}, what);
   };
   for (const Column& column : frame.columns) {
     if (!columns.emplace(column.name, &column).second) fail(column, "is there twice, names must differ");

@@ -21,17 +21,17 @@ int hex_digit(char c) {
 
 JsonFields::JsonFields(const Json& value, std::string document, std::string path)
     : value_(&value), document_(std::move(document)), path_(std::move(path)) {
-  if (!value.is_object()) throw InvalidInput(document_, "\"" + path_ + "\" is not an object");
+  if (!value.is_object()) throw InvalidInput(Where{.function = document_}, "\"" + path_ + "\" is not an object");
 }
 
 JsonFields::Json JsonFields::parse(std::string_view text, const std::string& document) {
   Json json = parse_json(text, document);
-  if (!json.is_object()) throw InvalidInput(document, "is not a JSON object");
+  if (!json.is_object()) throw InvalidInput(Where{.function = document}, "is not a JSON object");
   return json;
 }
 
 void JsonFields::refuse(const std::string& key, const std::string& what) const {
-  throw InvalidInput(document_, "\"" + path_ + key + "\" " + what);
+  throw InvalidInput(Where{.function = document_}, "\"" + path_ + key + "\" " + what);
 }
 
 const JsonFields::Json& JsonFields::member(const char* key) const {

@@ -14,7 +14,7 @@ void LabelCounter::add(std::string_view value, std::size_t row, std::int64_t cou
     return;
   }
   if (rule_.kind == LabelKind::kCompare) {
-    throw InvalidInput(Where{"features", "row " + std::to_string(row + 1), column_},
+    throw InvalidInput(Where{.place = "row " + std::to_string(row + 1), .column = column_, .function = "features"},
                        quoted(value) + " must be a number to be compared with \"" +
                            std::string(to_string(rule_.comparison)) + number_text(rule_.bound) + "\"",
                        Cause::kBadLabel);
@@ -23,19 +23,21 @@ void LabelCounter::add(std::string_view value, std::size_t row, std::int64_t cou
 }
 
 LabelRule LabelCounter::finish() const {
-  const Where where{.source = "features", .column = column_};
+  const Where where{.column = column_, .function = "features"};
   if (first_of_neither_ && seen_.values().size() > 2) {
-    throw InvalidInput(Where{"features", "row " + std::to_string(first_of_neither_->second + 1), column_},
-                       quoted(first_of_neither_->first) + ", and there are more than two values (" + seen_.list() +
-                           "); say which one is positive, or a comparison such as \">0\"",
-                       Cause::kBadLabel);
+    throw InvalidInput(
+        Where{
+            .place = "row " + std::to_string(first_of_neither_->second + 1), .column = column_, .function = "features"},
+        quoted(first_of_neither_->first) + ", and there are more than two values (" + seen_.list() +
+            "); say which one is positive, or a comparison such as \">0\"",
+        Cause::kBadLabel);
   }
   if (first_of_neither_) {
     throw InvalidInput(
         where, "has the values " + seen_.list() + ", must be " + wanted_labels(rule_) + "; say which one is positive",
         Cause::kBadLabel);
   }
-  require_positive_seen(rule_, seen_, "features", column_);
+  require_positive_seen(rule_, seen_, where);
   if (count_[0] == 0 || count_[1] == 0) {
     throw InvalidInput(where,
                        std::string("has only ") + (count_[1] == 0 ? "negative" : "positive") + " rows (values " +

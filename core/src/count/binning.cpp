@@ -241,7 +241,7 @@ Binning parse_binning(std::string_view name) {
 
 std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels, Binning binning) {
   if (levels < 1 || levels > 1000) {
-    throw InvalidInput("uncertainty_edges: levels is " + std::to_string(levels) + ", must be 1 to 1000");
+    throw InvalidInput("uncertainty_edges", "levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
   if (uncertainty.empty() || levels == 1) return {};
   check_finite(uncertainty, "samples", "uncertainty");

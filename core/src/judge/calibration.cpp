@@ -40,18 +40,18 @@ LevelCalibration fit_level_calibration(const Samples& samples, int levels, Binni
 
 std::vector<double> calibrated_probability(const LevelCalibration& calibration, RealSpan score, RealSpan uncertainty) {
   if (score.size() != uncertainty.size()) {
-    throw InvalidInput("calibrated_probability: score has " + std::to_string(score.size()) + " rows, uncertainty has " +
-                       std::to_string(uncertainty.size()));
+    throw InvalidInput("calibrated_probability", "score has " + std::to_string(score.size()) +
+                                                     " rows, uncertainty has " + std::to_string(uncertainty.size()));
   }
   if (calibration.levels.size() != calibration.uncertainty_edges.size() + 1) {
-    throw InvalidInput("calibrated_probability: the edges do not fit the number of levels");
+    throw InvalidInput("calibrated_probability", "the edges do not fit the number of levels");
   }
   for (std::size_t level = 0; level < calibration.levels.size(); ++level) {
     const auto& steps = calibration.levels[level];
     if (steps.score.empty() || steps.score.size() != steps.probability.size()) {
-      throw InvalidInput("calibrated_probability: level " + std::to_string(level) + " has " +
-                         std::to_string(steps.score.size()) + " scores and " +
-                         std::to_string(steps.probability.size()) + " probabilities");
+      throw InvalidInput("calibrated_probability", "level " + std::to_string(level) + " has " +
+                                                       std::to_string(steps.score.size()) + " scores and " +
+                                                       std::to_string(steps.probability.size()) + " probabilities");
     }
   }
   const auto check = [](RealSpan column, const char* name, std::size_t row) {

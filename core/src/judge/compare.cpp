@@ -131,8 +131,8 @@ std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method
 
 double paired_t_test(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size() || a.size() < 2) {
-    throw InvalidInput("paired_t_test: needs two or more pairs, got " + std::to_string(a.size()) + " and " +
-                       std::to_string(b.size()) + " values");
+    throw InvalidInput("paired_t_test", "needs two or more pairs, got " + std::to_string(a.size()) + " and " +
+                                            std::to_string(b.size()) + " values");
   }
   std::vector<double> difference;
   for (std::size_t pair = 0; pair < a.size(); ++pair) difference.push_back(a[pair] - b[pair]);
@@ -153,15 +153,15 @@ void check_classes(const Samples& samples, const char* table, std::size_t pair) 
     weight[samples.label[row]] += samples.weight.empty() ? 1 : samples.weight[row];
   }
   if (weight[0] > 0 && weight[1] > 0) return;
-  throw InvalidInput("compare_methods: the " + std::string(table) + " of pair " + std::to_string(pair + 1) +
-                     " has no " + (samples.weight.empty() ? "rows" : "weight") +
-                     " in one of the classes; both are needed");
+  throw InvalidInput("compare_methods", "the " + std::string(table) + " of pair " + std::to_string(pair + 1) +
+                                            " has no " + (samples.weight.empty() ? "rows" : "weight") +
+                                            " in one of the classes; both are needed");
 }
 
 std::vector<MethodSummary> compare_in_arena(std::span<const SamplePair> pairs, const CompareOptions& options) {
-  if (pairs.empty()) throw InvalidInput("compare_methods: there are no hold-out/test pairs");
-  if (options.methods.empty()) throw InvalidInput("compare_methods: there are no methods");
-  if (options.precision_bounds.empty()) throw InvalidInput("compare_methods: there are no precision bounds");
+  if (pairs.empty()) throw InvalidInput("compare_methods", "there are no hold-out/test pairs");
+  if (options.methods.empty()) throw InvalidInput("compare_methods", "there are no methods");
+  if (options.precision_bounds.empty()) throw InvalidInput("compare_methods", "there are no precision bounds");
   for (const Rational& bound : options.precision_bounds) validate(max_recall_at_precision(bound));
   for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
     validate(pairs[pair].holdout);

@@ -74,7 +74,7 @@ std::vector<Solution> exact_points(const Grid& grid, std::span<const Rational> p
 Frontiers trace_frontiers(const Samples& samples, std::span<const Rational> precision_bounds, FitOptions options) {
   validate(options);
   for (const Rational& bound : precision_bounds) validate(max_recall_at_precision(bound));
-  if (samples.size() == 0) throw InvalidInput("frontier: there are no rows");
+  if (samples.size() == 0) throw InvalidInput("frontier", "there are no rows");
   options.method = Method::kExact;
   if (!options.bins) options.bins = BinCount::all();
   tbb::task_arena arena(detail::arena_size(options.num_threads));
@@ -86,7 +86,7 @@ Frontiers trace_frontiers(const Samples& samples, std::span<const Rational> prec
     const Grid st_grid = make_holdout_grid(samples, any_precision, {.method = Method::kSt});
     const Counts total = total_counts(grid);
     if (total.positives == 0 || total.positives == total.rows) {
-      throw InvalidInput("frontier: only one class; both are needed");
+      throw InvalidInput("frontier", "only one class; both are needed");
     }
     Frontiers result{pareto_frontier(hull_chain(grid), total),
                      pareto_frontier(score_chain(st_grid), total),

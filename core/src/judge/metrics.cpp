@@ -39,12 +39,12 @@ Confusion scaled(const LevelSums& sums, double unit, double effective_fraction) 
 
 Interval proportion_interval(double successes, double trials, double confidence) {
   if (!(confidence > 0 && confidence < 1)) {
-    throw InvalidInput("proportion_interval: confidence is " + std::to_string(confidence) +
-                       ", must be between 0 and 1");
+    throw InvalidInput("proportion_interval",
+                       "confidence is " + std::to_string(confidence) + ", must be between 0 and 1");
   }
   if (!(successes >= 0 && successes <= trials && std::isfinite(trials))) {
-    throw InvalidInput("proportion_interval: " + std::to_string(successes) + " successes among " +
-                       std::to_string(trials) + " trials");
+    throw InvalidInput("proportion_interval",
+                       std::to_string(successes) + " successes among " + std::to_string(trials) + " trials");
   }
   if (trials == 0) return {0, 1};
   const double tail = (1 - confidence) / 2;
@@ -154,7 +154,7 @@ double average_precision(std::span<const double> score, std::span<const std::uin
     true_positives += positives;
     sum += positives * (true_positives / flagged);
   });
-  if (true_positives == 0) throw InvalidInput("average_precision: no row is positive");
+  if (true_positives == 0) throw InvalidInput("average_precision", "no row is positive");
   return sum / true_positives;
 }
 
@@ -167,7 +167,7 @@ double roc_auc(std::span<const double> score, std::span<const std::uint8_t> labe
     positives_so_far += positives;
     negatives_so_far += negatives;
   });
-  if (positives_so_far == 0 || negatives_so_far == 0) throw InvalidInput("roc_auc: both classes are needed");
+  if (positives_so_far == 0 || negatives_so_far == 0) throw InvalidInput("roc_auc", "both classes are needed");
   return pairs / positives_so_far / negatives_so_far;
 }
 

@@ -14,23 +14,23 @@ namespace {
 
 void check(std::span<const double> y, std::span<const double> weight, const IsotonicOptions& options) {
   if (!weight.empty() && weight.size() != y.size()) {
-    throw InvalidInput("fit_isotonic: weight has " + std::to_string(weight.size()) + " entries, y has " +
-                       std::to_string(y.size()));
+    throw InvalidInput("fit_isotonic",
+                       "weight has " + std::to_string(weight.size()) + " entries, y has " + std::to_string(y.size()));
   }
   // x - x is 0 for finite x and NaN for the others: one pass without branches for the usual case.
   double zero = 0;
   for (const double value : y) zero += value - value;
   for (std::size_t row = 0; zero != 0 && row < y.size(); ++row) {
-    if (!std::isfinite(y[row])) throw InvalidInput("fit_isotonic: y[" + std::to_string(row) + "] is not finite");
+    if (!std::isfinite(y[row])) throw InvalidInput("fit_isotonic", "y[" + std::to_string(row) + "] is not finite");
   }
   for (std::size_t row = 0; row < weight.size(); ++row) {
     if (!(weight[row] > 0) || !std::isfinite(weight[row])) {
-      throw InvalidInput("fit_isotonic: weight[" + std::to_string(row) + "] is " + std::to_string(weight[row]) +
-                         ", must be > 0 and finite");
+      throw InvalidInput("fit_isotonic", "weight[" + std::to_string(row) + "] is " + std::to_string(weight[row]) +
+                                             ", must be > 0 and finite");
     }
   }
   if (options.lower_bound && options.upper_bound && !(*options.lower_bound <= *options.upper_bound)) {
-    throw InvalidInput("fit_isotonic: lower_bound is above upper_bound");
+    throw InvalidInput("fit_isotonic", "lower_bound is above upper_bound");
   }
 }
 

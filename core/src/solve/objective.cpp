@@ -109,12 +109,12 @@ void validate(const Objective& objective) {
       check_short(objective.false_positive_cost, "cost of a false positive");
       check_short(objective.false_negative_cost, "cost of a false negative");
       if (objective.false_positive_cost.num == 0 && objective.false_negative_cost.num == 0) {
-        throw InvalidInput("objective: both costs are 0, at least one must be > 0");
+        throw InvalidInput("objective", "both costs are 0, at least one must be > 0");
       }
       return;
     case Goal::kFBeta:
       check_short(objective.beta, "beta");
-      if (objective.beta.num == 0) throw InvalidInput("objective: beta is 0, must be > 0");
+      if (objective.beta.num == 0) throw InvalidInput("objective", "beta is 0, must be > 0");
       return;
   }
 }

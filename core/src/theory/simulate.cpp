@@ -211,7 +211,8 @@ template <typename Number>
 [[noreturn]] void fail(const char* name, Number value, const char* needed) {
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  throw InvalidInput("simulate: " + std::string(name) + " is " + std::string(digits, end) + ", must be " + needed);
+  throw InvalidInput(Where{.function = "simulate", .field = name},
+                     "is " + std::string(digits, end) + ", must be " + needed);
 }
 
 // Wide enough for any use, narrow enough that no sampler leaves the range of double or int64.

@@ -22,8 +22,8 @@ void check(const char* name, double value) {
   if (value > 0 && std::isfinite(value)) return;
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  throw InvalidInput("beta_entropy: " + std::string(name) + " is " + std::string(digits, end) +
-                     ", must be > 0 and finite");
+  throw InvalidInput("beta_entropy",
+                     std::string(name) + " is " + std::string(digits, end) + ", must be > 0 and finite");
 }
 
 // r(x) in ln Gamma(x) = (x - 0.5) ln x - x + 0.5 ln(2 pi) + r(x).

@@ -19,7 +19,7 @@ double entropy_of(double probability) {
 }
 
 void check(std::span<const RealSpan> member) {
-  if (member.empty()) throw InvalidInput("ensemble_measures: there are no members");
+  if (member.empty()) throw InvalidInput("ensemble_measures", "there are no members");
   for (std::size_t at = 0; at < member.size(); ++at) {
     const std::string name = "ensemble_measures: member " + std::to_string(at);
     if (member[at].size() != member[0].size()) {

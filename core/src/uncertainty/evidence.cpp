@@ -34,14 +34,14 @@ void check_rows(const Frame& frame, std::span<const std::uint8_t> label, std::sp
   check_length(weight.size(), "weight");
   for (std::size_t row = 0; row < label.size(); ++row) {
     if (label[row] > 1) {
-      throw InvalidInput("evidence: label[" + std::to_string(row) + "] is " + std::to_string(label[row]) +
-                         ", must be 0 or 1");
+      throw InvalidInput("evidence",
+                         "label[" + std::to_string(row) + "] is " + std::to_string(label[row]) + ", must be 0 or 1");
     }
   }
   for (std::size_t row = 0; row < weight.size(); ++row) {
     if (!(weight[row] >= 0) || !std::isfinite(weight[row])) {
-      throw InvalidInput("evidence: weight[" + std::to_string(row) + "] is " + std::to_string(weight[row]) +
-                         ", must be finite and >= 0");
+      throw InvalidInput("evidence", "weight[" + std::to_string(row) + "] is " + std::to_string(weight[row]) +
+                                         ", must be finite and >= 0");
     }
   }
 }
@@ -144,12 +144,13 @@ double evidence_uncertainty(double count, std::size_t keys_dropped) {
 EvidenceCounter::EvidenceCounter(EvidenceKeys keys, const EvidenceOptions& options)
     : options_(options), keys_(std::move(keys)), cells_(std::make_shared<EvidenceLevel>(keys_.size())) {
   validate(options);
-  if (keys_.needs_fit() && !keys_.is_fitted()) throw InvalidInput("evidence: numeric keys need fit() before counting");
+  if (keys_.needs_fit() && !keys_.is_fitted())
+    throw InvalidInput("evidence", "numeric keys need fit() before counting");
 }
 
 void EvidenceCounter::add(const Frame& frame, std::span<const std::uint8_t> label, std::span<const double> weight) {
   check_rows(frame, label, weight);
-  if (frame.num_rows > EvidenceCells::kNone) throw InvalidInput("evidence: more than 2^32 - 1 rows in a batch");
+  if (frame.num_rows > EvidenceCells::kNone) throw InvalidInput("evidence", "more than 2^32 - 1 rows in a batch");
   const std::vector<std::uint32_t> codes = keys_.add_codes(frame);
   tbb::task_arena(detail::arena_size(options_.num_threads)).execute([&] {
     const Sharded sharded = shard_rows(codes, frame.num_rows, *cells_, weight);
@@ -186,7 +187,7 @@ void EvidenceCounter::merge(const EvidenceCounter& other) {
 }
 
 Evidence EvidenceCounter::finish() && {
-  if (cells_->size() == 0) throw InvalidInput("evidence: no training rows");
+  if (cells_->size() == 0) throw InvalidInput("evidence", "no training rows");
   std::vector<std::shared_ptr<EvidenceLevel>> levels = {std::exchange(cells_, nullptr)};
   while (levels.back()->num_keys() > 0) levels.push_back(coarser(*levels.back()));
   std::ranges::reverse(levels);

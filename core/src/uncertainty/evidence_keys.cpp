@@ -34,21 +34,21 @@ std::uint32_t code_of(std::span<const double> cuts, bool is_binned, double value
 
 void validate(const EvidenceOptions& options) {
   if (options.num_bins < 2 || options.num_bins > 65'536) {
-    throw InvalidInput("evidence: num_bins is " + std::to_string(options.num_bins) + ", must be from 2 to 65536");
+    throw InvalidInput("evidence", "num_bins is " + std::to_string(options.num_bins) + ", must be from 2 to 65536");
   }
   if (!(options.strength >= 0) || !std::isfinite(options.strength)) {
-    throw InvalidInput("evidence: strength is " + std::to_string(options.strength) + ", must be finite and >= 0");
+    throw InvalidInput("evidence", "strength is " + std::to_string(options.strength) + ", must be finite and >= 0");
   }
   if (options.num_threads < 0) {
-    throw InvalidInput("evidence: num_threads is " + std::to_string(options.num_threads) + ", must be >= 0");
+    throw InvalidInput("evidence", "num_threads is " + std::to_string(options.num_threads) + ", must be >= 0");
   }
 }
 
 EvidenceKeys::EvidenceKeys(const Frame& frame, const EvidenceOptions& options) : options_(options) {
   validate(options);
   if (frame.columns.empty() || frame.columns.size() > kMaxKeys) {
-    throw InvalidInput("evidence: " + std::to_string(frame.columns.size()) + " keys, must be from 1 to " +
-                       std::to_string(kMaxKeys));
+    throw InvalidInput("evidence",
+                       std::to_string(frame.columns.size()) + " keys, must be from 1 to " + std::to_string(kMaxKeys));
   }
   for (const Column& column : frame.columns) {
     Key key;
@@ -65,8 +65,8 @@ bool EvidenceKeys::needs_fit() const {
 void EvidenceKeys::fit(const Frame& frame, std::span<const double> weight) {
   check(frame);
   if (!weight.empty() && weight.size() != frame.num_rows) {
-    throw InvalidInput("evidence: weight has " + std::to_string(weight.size()) + " rows, the keys have " +
-                       std::to_string(frame.num_rows));
+    throw InvalidInput("evidence", "weight has " + std::to_string(weight.size()) + " rows, the keys have " +
+                                       std::to_string(frame.num_rows));
   }
   const auto is_counted = [&](std::size_t row) { return weight.empty() || weight[row] != 0; };
   for (std::size_t column = 0; column < keys_.size(); ++column) {
@@ -138,20 +138,20 @@ void EvidenceKeys::finish_fit() {
 
 void EvidenceKeys::check(const Frame& frame) const {
   if (frame.columns.size() != keys_.size()) {
-    throw InvalidInput("evidence: " + std::to_string(frame.columns.size()) + " columns, there are " +
-                       std::to_string(keys_.size()) + " keys");
+    throw InvalidInput("evidence", std::to_string(frame.columns.size()) + " columns, there are " +
+                                       std::to_string(keys_.size()) + " keys");
   }
   for (std::size_t column = 0; column < keys_.size(); ++column) {
     const Column& given = frame.columns[column];
     const bool is_number = std::holds_alternative<NumberValues>(given.values);
     if (given.name != keys_[column].name || is_number != keys_[column].is_number) {
-      throw InvalidInput("evidence: column " + std::to_string(column + 1) + " is " + given.name +
-                         (is_number ? " (number)" : " (text)") + ", the key is " + keys_[column].name +
-                         (keys_[column].is_number ? " (number)" : " (text)"));
+      throw InvalidInput("evidence", "column " + std::to_string(column + 1) + " is " + given.name +
+                                         (is_number ? " (number)" : " (text)") + ", the key is " + keys_[column].name +
+                                         (keys_[column].is_number ? " (number)" : " (text)"));
     }
     const std::size_t rows =
         is_number ? std::get<NumberValues>(given.values).size() : std::get<TextValues>(given.values).code.size();
-    if (rows != frame.num_rows) throw InvalidInput("evidence: column " + given.name + " has a wrong number of rows");
+    if (rows != frame.num_rows) throw InvalidInput("evidence", "column " + given.name + " has a wrong number of rows");
   }
 }
 
@@ -187,7 +187,7 @@ std::vector<std::vector<std::uint32_t>> EvidenceKeys::merge(const EvidenceKeys& 
                          other.keys_[column].is_number == keys_[column].is_number &&
                          other.keys_[column].is_binned == keys_[column].is_binned &&
                          other.keys_[column].cuts == keys_[column].cuts;
-    if (!is_same) throw InvalidInput("evidence: only counts with the same keys and bins can be merged");
+    if (!is_same) throw InvalidInput("evidence", "only counts with the same keys and bins can be merged");
     if (keys_[column].is_number) continue;
     own_code[column].push_back(kMissingCode);
     for (const std::string& text : other.keys_[column].texts.texts()) {

@@ -24,13 +24,16 @@ enum class Cause {
 
 /// Where something is wrong. What does not apply is empty.
 struct Where {
-  std::string source = {};  ///< a function, or the name of a file
-  std::string place = {};   ///< in the file: "line 3", "row 17"
-  std::string column = {};  ///< as the file names it
+  std::string source = {};    ///< the name of a file
+  std::string place = {};     ///< in the file: "line 3", "row 17"
+  std::string column = {};    ///< as the file names it
+  std::string function = {};  ///< where no file is known: the function that was called, or a flag
+  std::string field = {};     ///< of the function's options; the problem goes on from its name: "is -1, must be > 0"
 };
 
 namespace detail {
-/// "source: place: column "name": problem", without what is empty.
+/// "source: place: column "name": problem", without what is empty; the function where there is no source.
+/// A field goes before the problem.
 [[nodiscard]] std::string error_message(const Where& where, const std::string& problem);
 }  // namespace detail
 
@@ -39,8 +42,11 @@ namespace detail {
 class InvalidInput : public std::invalid_argument {
  public:
   explicit InvalidInput(const std::string& problem) : InvalidInput(Where{}, problem) {}
+  /// A literal names a function or a flag, a string the user's file.
+  InvalidInput(const char* function, const std::string& problem, Cause cause = Cause::kOther)
+      : InvalidInput(Where{.function = function}, problem, cause) {}
   InvalidInput(std::string source, const std::string& problem, Cause cause = Cause::kOther)
-      : InvalidInput(Where{std::move(source)}, problem, cause) {}
+      : InvalidInput(Where{.source = std::move(source)}, problem, cause) {}
   InvalidInput(Where where, const std::string& problem, Cause cause = Cause::kOther)
       : std::invalid_argument(detail::error_message(where, problem)),
         where_(std::move(where)),
@@ -63,7 +69,9 @@ class IoError : public std::runtime_error {
   enum class Access { kRead, kWrite };
 
   IoError(Access access, std::string path, const std::string& problem)
-      : std::runtime_error(detail::error_message(Where{path}, problem)), access_(access), path_(std::move(path)) {}
+      : std::runtime_error(detail::error_message(Where{.source = path}, problem)),
+        access_(access),
+        path_(std::move(path)) {}
 
   [[nodiscard]] Access access() const { return access_; }
   [[nodiscard]] const std::string& path() const { return path_; }

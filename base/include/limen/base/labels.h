@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "limen/base/error.h"
+
 namespace limen {
 
 enum class LabelKind {
@@ -76,9 +78,8 @@ class LabelsSeen {
   bool any_negative_ = false;
 };
 
-/// Throws InvalidInput (Cause::kPositiveNotFound) when the rule names a positive value and it was not seen. source: the
-/// table, as messages show it.
-void require_positive_seen(const LabelRule& rule, const LabelsSeen& seen, const std::string& source,
-                           const std::string& column);
+/// Throws InvalidInput (Cause::kPositiveNotFound) when the rule names a positive value and it was not seen. where: the
+/// table, or the function where it is not known, and the column.
+void require_positive_seen(const LabelRule& rule, const LabelsSeen& seen, const Where& where);
 
 }  // namespace limen
