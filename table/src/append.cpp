@@ -11,7 +11,6 @@
 #include "csv_file.h"
 #include "limen/base/text.h"
 #include "table_writer.h"
-#include "with_limits.h"
 
 namespace limen::table {
 namespace {
@@ -59,7 +58,8 @@ class Appender {
     is_all_text_ = is_text(format_.format) && std::ranges::all_of(inputs.files(), is_text_file);
     const bool all_fixed = std::ranges::all_of(
         options.read.columns, [this](const std::string& name) { return kinds_.is_fixed(trimmed(name)); });
-    if (!is_all_text_ || !all_fixed) source_.for_each_file([this](FileReader& reader) { look_at(reader); });
+    const bool needs_types = !is_all_text_ && std::ranges::any_of(inputs.files(), is_text_file);
+    if (needs_types || !all_fixed) source_.for_each_file([this](FileReader& reader) { look_at(reader); });
     source_.start([this](FileReader& reader) { return choose(reader); });
   }
 

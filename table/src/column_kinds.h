@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "file_reader.h"
-#include "limen/table/frames.h"
+#include "limen/table/read_options.h"
 
 namespace limen::table::detail {
 

@@ -6,7 +6,6 @@
 #include "batch_source.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "with_limits.h"
 
 namespace limen::table {
 namespace {

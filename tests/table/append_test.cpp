@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "limen/base/error.h"
+#include "read_limits.h"
 #include "temporary_folder.h"
-#include "with_limits.h"
 
 namespace limen::table {
 namespace {

@@ -163,6 +163,16 @@ TEST_F(ArrowAppend, DropsAndRefusesRowsByNumber) {
   }
 }
 
+TEST_F(ArrowAppend, ReadsTextOfAParquetFileAsTheNumbersItStandsFor) {
+  const std::string good = write("good.parquet", {{"score", array(arrow::utf8(), R"([" 0.5", "-1"])")},
+                                                  {"uncertainty", array(arrow::int8(), "[1, 2]")}});
+  append_decisions({good}, folder_.path("out.csv"), {}, decide_by_sign);
+  EXPECT_EQ(folder_.read("out.csv"), "score,uncertainty,decision,level\n 0.5,1,1,1\n-1,2,0,2\n");
+  const std::string bad = write("bad.parquet", {{"score", array(arrow::utf8(), R"(["0.5", "x"])")},
+                                                {"uncertainty", array(arrow::int8(), "[1, 2]")}});
+  EXPECT_EQ(refusal(bad, "out.csv"), "bad.parquet: row 2: column \"score\": \"x\" is not a number");
+}
+
 TEST_F(ArrowAppend, SeveralInputsMustHaveTheSameTypes) {
   const auto file = [&](const std::string& name, const std::shared_ptr<arrow::DataType>& type) {
     return write(name, {{"score", array(arrow::float32(), "[1]")},

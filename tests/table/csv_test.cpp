@@ -24,8 +24,8 @@
 #include "limen/base/text.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
+#include "read_limits.h"
 #include "temporary_folder.h"
-#include "with_limits.h"
 
 namespace limen::table {
 namespace {
@@ -272,6 +272,24 @@ TEST_F(ReadPredictions, RefusesUnequalRowLengths) {
   EXPECT_EQ(refusal("score,uncertainty,label\n1,1,0,\n"), "preds.csv: line 2 has 4 fields, the header has 3");
   EXPECT_EQ(refusal("score,uncertainty,label\n1\n", {.drop_missing = true}),
             "preds.csv: line 2 has 1 field, the header has 3");
+}
+
+// Fields are split before values are read; what comes first in the file is refused all the same.
+TEST_F(ReadPredictions, RefusesTheFirstOfTwoTroubles) {
+  const std::string header = "score,uncertainty,label\n";
+  EXPECT_EQ(refusal(header + "1,1,0\nx,1,0\n1,1\n"), "preds.csv: line 3: column \"score\": \"x\" is not a number");
+  EXPECT_EQ(refusal(header + "1,1,0\nx,1,0\n\"\n"), "preds.csv: line 3: column \"score\": \"x\" is not a number");
+  EXPECT_EQ(refusal(header + "1,1,0\n1,1\nx,1,0\n"), "preds.csv: line 3 has 2 fields, the header has 3");
+  EXPECT_EQ(refusal(header + "1,1,0\n\nx,1,0\n"), "preds.csv: line 3 is blank, but more rows follow");
+  EXPECT_EQ(refusal(header + "1,1,2\nx,1,0\n"),
+            "preds.csv: line 2: column \"label\": \"2\" is not 0/1, true/false or yes/no");
+  std::string many = header;
+  for (int row = 0; row < 5000; ++row) many += "\"0.5\",\"1\"\"\n\",0\n";
+  EXPECT_EQ(refusal(many), "preds.csv: line 2: column \"uncertainty\": \"1\"\\n\" is not a number");
+  many = header;
+  for (int row = 0; row < 5000; ++row) many += "0.5,\"1\",0\n";
+  EXPECT_EQ(refusal(many + "1,1,0,\n"), "preds.csv: line 5002 has 4 fields, the header has 3");
+  EXPECT_EQ(refusal(many + "NA,1,0\n1,1,0,\n"), "preds.csv: line 5002: column \"score\": \"NA\" is a missing value");
 }
 
 TEST_F(ReadPredictions, RefusesATableWithoutRows) {

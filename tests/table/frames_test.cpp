@@ -200,6 +200,14 @@ TEST_F(Frames, AppendsColumnsAndKeepsFieldsAsWritten) {
   EXPECT_EQ(append("a;b\nx,\"y;z\n", {.read = {.read = {.separator = ';'}}}), "a,b,n,x\n\"x,\"\"y\",z,1,0\n");
 }
 
+TEST_F(Frames, AppendTellsTheKindsOfStdinByItsBeginning) {
+  const std::string path = folder_.write("in.csv", "b,t\n3,x\n");
+  const test::Redirect stdin_from(0, ::open(path.c_str(), O_RDONLY));
+  append_columns("-", folder_.path("out.csv"), {.read = {.columns = {"b"}}},
+                 {{"n", AddedType::kInt64}, {"x", AddedType::kDouble}}, number_rows_);
+  EXPECT_EQ(folder_.read("out.csv"), "b,t,n,x\n3,x,1,1.5\n");
+}
+
 TEST_F(Frames, AppendRefusesAndLeavesNothingBehind) {
   const auto refused = [&](const std::string& text, const AppendColumnsOptions& options) {
     return folder_.without_folder(test::message_of<InvalidInput>([&] { append(text, options); }));

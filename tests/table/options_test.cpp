@@ -9,6 +9,7 @@
 
 #include "limen/base/error.h"
 #include "limen/table/append.h"
+#include "limen/table/frames.h"
 #include "limen/table/predictions.h"
 #include "limen/table/write_table.h"
 #include "numbers.h"

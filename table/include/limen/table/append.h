@@ -11,7 +11,8 @@
 
 #include "limen/base/frame.h"
 #include "limen/count/samples.h"
-#include "limen/table/frames.h"
+#include "limen/table/read_options.h"
+#include "limen/table/table_files.h"
 
 namespace limen::table {
 
@@ -54,6 +55,13 @@ struct AppendColumnsOptions {
 /// an added one, and, before anything is read, when the output's name says no format.
 RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,
                          const std::vector<AddedColumn>& added, const FillColumns& fill);
+
+namespace detail {
+struct Limits;
+/// append_columns with limits of the caller's choice: the tests make them small.
+RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,
+                         const std::vector<AddedColumn>& added, const FillColumns& fill, const Limits& limits);
+}  // namespace detail
 
 /// The two columns of a batch of rows, and what to append to each of them.
 struct DecisionBatch {

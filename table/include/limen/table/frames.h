@@ -17,16 +17,6 @@ struct ColumnInfo {
   bool operator==(const ColumnInfo&) const = default;
 };
 
-struct FrameReadOptions {
-  ReadOptions read = {};
-  /// The columns to read, in this order. Empty: all of them.
-  std::vector<std::string> columns = {};
-  /// Columns that are text, or numbers, whatever they look like; no name may be in both.
-  std::vector<std::string> text_columns = {};
-  std::vector<std::string> number_columns = {};
-  MissingRule missing_rule = MissingRule::kKeep;
-};
-
 /// The columns of one or several files, and whether they are numbers or text. `columns` and `missing_rule` have no
 /// bearing on it: text_columns and number_columns settle the kind of those they name.
 ///

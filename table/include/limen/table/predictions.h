@@ -80,6 +80,13 @@ struct Predictions {
 void for_each_batch(const TableFiles& files, const PredictionOptions& options,
                     const std::function<void(const Predictions&)>& visit);
 
+namespace detail {
+struct Limits;
+/// for_each_batch with limits of the caller's choice: the tests make them small.
+void for_each_batch(const TableFiles& files, const PredictionOptions& options, const Limits& limits,
+                    const std::function<void(const Predictions&)>& visit);
+}  // namespace detail
+
 /// Rows in all files together, before any are dropped: exact for Parquet and Arrow files; for CSV and TSV an estimate
 /// from the size of the file and the rows of its first chunk. Unset when a file is stdin, not a regular file, or an
 /// Arrow stream. Throws like read_predictions when a file cannot be opened.

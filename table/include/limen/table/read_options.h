@@ -41,6 +41,17 @@ struct ReadOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress = nullptr;
 };
 
+/// How columns of any kind are read.
+struct FrameReadOptions {
+  ReadOptions read = {};
+  /// The columns to read, in this order. Empty: all of them.
+  std::vector<std::string> columns = {};
+  /// Columns that are text, or numbers, whatever they look like; no name may be in both.
+  std::vector<std::string> text_columns = {};
+  std::vector<std::string> number_columns = {};
+  MissingRule missing_rule = MissingRule::kKeep;
+};
+
 /// What became of the rows of tables.
 struct RowCounts {
   std::size_t rows = 0;          ///< handed over, or written
