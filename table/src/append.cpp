@@ -129,18 +129,21 @@ class Appender {
                              std::to_string(added.back()->length()) + " values for " + std::to_string(frame.num_rows) +
                              " rows");
     }
+    const auto left_out = static_cast<std::size_t>(std::ranges::count(keep, std::uint8_t{0}));
     std::int64_t offset = 0;
     for (const std::shared_ptr<arrow::RecordBatch>& copied : batch.copied) {
+      const std::int64_t size = copied->num_rows();
       arrow::ArrayVector columns = copied->columns();
-      for (const auto& array : added) columns.push_back(array->Slice(offset, copied->num_rows()));
-      const auto begin = keep.begin() + offset;
-      const std::vector<bool> kept(begin, begin + copied->num_rows());
-      offset += copied->num_rows();
-      std::shared_ptr<arrow::RecordBatch> rows = arrow::RecordBatch::Make(schema_, copied->num_rows(), columns);
-      if (std::ranges::find(kept, false) != kept.end()) rows = detail::filtered(rows, kept, first_.table);
+      for (const auto& array : added) columns.push_back(array->Slice(offset, size));
+      std::shared_ptr<arrow::RecordBatch> rows = arrow::RecordBatch::Make(schema_, size, columns);
+      if (left_out > 0) {
+        const std::vector<bool> kept(keep.begin() + offset, keep.begin() + offset + size);
+        rows = detail::filtered(rows, kept, first_.table);
+      }
+      offset += size;
       if (rows->num_rows() > 0) writer_->write(*rows);
     }
-    return static_cast<std::size_t>(std::ranges::count(keep, std::uint8_t{0}));
+    return left_out;
   }
 
   // The places in a file of the columns to copy, in its order.

@@ -16,7 +16,10 @@
 namespace limen::table::detail {
 namespace {
 
-constexpr std::size_t kSliceRows = 2048;  // decoded at a time: their texts stay in the cache
+// Rows that are decoded at a time: their texts stay in the cache. Copied ones are many, so that few batches are
+// written.
+constexpr std::size_t kSliceRows = 2048;
+constexpr std::size_t kCopiedSliceRows = 16'384;
 
 char checked_separator(const ReadOptions& options, Format format) {
   const char separator = options.separator.value_or(separator_of(format));
@@ -52,8 +55,8 @@ arrow::Status add_or_null(arrow::ArrayBuilder& builder, const std::optional<Valu
 }
 
 // A value that fits the type. Where it must be a number, a word for a missing one is null.
-arrow::Status add_value(arrow::ArrayBuilder& builder, std::string_view text) {
-  switch (builder.type()->id()) {
+arrow::Status add_value(arrow::ArrayBuilder& builder, arrow::Type::type type, std::string_view text) {
+  switch (type) {
     case arrow::Type::STRING:
       return static_cast<arrow::StringBuilder&>(builder).Append(text);
     case arrow::Type::INT64:
@@ -94,37 +97,42 @@ std::string_view copied_text(const CsvRow& row, const ColumnNames& names, const 
 class RowCopier {
  public:
   RowCopier(const ColumnNames& names, const Copying& copying) : names_(names), copying_(copying) {
-    if (copying.to == Copying::To::kNothing) return;
+    if (copying.to != Copying::To::kTyped) return;
     for (const std::shared_ptr<arrow::Field>& field : copying.schema->fields()) {
       builders_.push_back(value_or_refuse(arrow::MakeBuilder(field->type()), names.table, "text"));
+      types_.push_back(field->type()->id());
     }
   }
 
   void add(const CsvRow& row) {
-    for (std::size_t column = 0; column < builders_.size(); ++column) {
-      std::string_view text;
-      if (copying_.to == Copying::To::kText) {
-        text = copied_text(row, names_, copying_, scratch_);
-      } else {
-        text = unquoted(row.fields[copying_.columns[column]], scratch_);
-        if (!bad_ && builders_[column]->type()->id() == arrow::Type::STRING && !arrow::util::ValidateUTF8(text)) {
-          bad_ = {.row = num_rows_,
-                  .column = copying_.columns[column],
-                  .problem = quoted(text) + " is not UTF-8 (save the file as UTF-8)"};
-        }
-      }
-      refuse_unless_ok(add_value(*builders_[column], text), names_.table, "text");
-    }
     ++num_rows_;
+    if (copying_.to == Copying::To::kText) {
+      lines_ += copied_text(row, names_, copying_, scratch_);
+      line_ends_.push_back(static_cast<std::int32_t>(lines_.size()));
+      return;
+    }
+    for (std::size_t column = 0; column < builders_.size(); ++column) {
+      const std::string_view text = unquoted(row.fields[copying_.columns[column]], scratch_);
+      if (!bad_ && types_[column] == arrow::Type::STRING && !arrow::util::ValidateUTF8(text)) {
+        bad_ = {.row = num_rows_ - 1,
+                .column = copying_.columns[column],
+                .problem = quoted(text) + " is not UTF-8 (save the file as UTF-8)"};
+      }
+      refuse_unless_ok(add_value(*builders_[column], types_[column], text), names_.table, "text");
+    }
   }
 
   // What was added since the last call; null when nothing is copied.
   [[nodiscard]] std::shared_ptr<arrow::RecordBatch> finish() {
     if (copying_.to == Copying::To::kNothing) return nullptr;
+    const auto rows = static_cast<std::int64_t>(std::exchange(num_rows_, 0));
     arrow::ArrayVector columns;
     for (const auto& builder : builders_) columns.push_back(value_or_refuse(builder->Finish(), names_.table, "text"));
-    return arrow::RecordBatch::Make(copying_.schema, static_cast<std::int64_t>(std::exchange(num_rows_, 0)),
-                                    std::move(columns));
+    if (copying_.to == Copying::To::kText && copying_.schema->num_fields() > 0) {
+      columns = {std::make_shared<arrow::StringArray>(rows, arrow::Buffer::FromVector(std::exchange(line_ends_, {0})),
+                                                      arrow::Buffer::FromString(std::exchange(lines_, {})))};
+    }
+    return arrow::RecordBatch::Make(copying_.schema, rows, std::move(columns));
   }
 
   // The first text since then that is not UTF-8, which typed columns must be.
@@ -134,6 +142,9 @@ class RowCopier {
   const ColumnNames& names_;
   const Copying& copying_;
   std::vector<std::unique_ptr<arrow::ArrayBuilder>> builders_;
+  std::vector<arrow::Type::type> types_;
+  std::string lines_;  // kText, joined, and where each begins and ends in it
+  std::vector<std::int32_t> line_ends_ = {0};
   std::size_t num_rows_ = 0;
   std::optional<BadValue> bad_;
   std::string scratch_;
@@ -306,9 +317,10 @@ std::unique_ptr<Unit> CsvFile::next() {
 void CsvFile::decode(Unit& unit) const {
   CsvUnit& own = static_cast<CsvUnit&>(unit);
   RawRows rows;
-  rows.columns.resize(selection_->wanted.size(), {.texts = std::vector<std::string_view>(kSliceRows)});
-  RowCopier copier(names_, selection_->copying);
   const bool copies = selection_->copying.to != Copying::To::kNothing;
+  const std::size_t slice_rows = copies ? kCopiedSliceRows : kSliceRows;
+  rows.columns.resize(selection_->wanted.size(), {.texts = std::vector<std::string_view>(slice_rows)});
+  RowCopier copier(names_, selection_->copying);
   reserve(own.batch, 1 + static_cast<std::size_t>(std::ranges::count(own.block.text(), '\n')));
   const auto decode_slice = [&] {
     for (RawColumn& column : rows.columns) column.texts.resize(rows.size);
@@ -318,7 +330,7 @@ void CsvFile::decode(Unit& unit) const {
     if (own.bad) own.bad->row += own.rows;
     own.rows += rows.size;
     rows.size = 0;
-    for (RawColumn& column : rows.columns) column.texts.resize(kSliceRows);
+    for (RawColumn& column : rows.columns) column.texts.resize(slice_rows);
     rows.places.clear();
     own.values.clear();
   };
@@ -328,7 +340,7 @@ void CsvFile::decode(Unit& unit) const {
       check_length(*record);
       add(*record, own, rows);
       if (copies) copier.add(*record);
-      if (rows.size == kSliceRows) decode_slice();
+      if (rows.size == slice_rows) decode_slice();
       if (own.bad) return;
     }
     own.end = records.place();

@@ -9,8 +9,11 @@
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -157,6 +160,21 @@ class ArrowWriter final : public TableWriter {
   std::shared_ptr<arrow::Schema> ipc_schema_;
 };
 
+// Decisions and levels as text: Arrow's cast takes a sixth of the time of appending them to a CSV file.
+template <typename IntegerArray>
+std::shared_ptr<arrow::StringArray> digits_of(const arrow::Array& array) {
+  std::string text;
+  std::vector<std::int32_t> ends = {0};
+  std::array<char, 16> digits;
+  for (const auto value :
+       std::span(static_cast<const IntegerArray&>(array).raw_values(), static_cast<std::size_t>(array.length()))) {
+    text.append(digits.begin(), std::to_chars(digits.begin(), digits.end(), value).ptr);
+    ends.push_back(static_cast<std::int32_t>(text.size()));
+  }
+  return std::make_shared<arrow::StringArray>(array.length(), arrow::Buffer::FromVector(std::move(ends)),
+                                              arrow::Buffer::FromString(std::move(text)));
+}
+
 // RFC 4180, quoted only where needed; a null is nothing, an empty string is "". Arrow's own writer quotes all text.
 class CsvWriter final : public TableWriter {
  public:
@@ -177,12 +195,18 @@ class CsvWriter final : public TableWriter {
 
   void write(const arrow::RecordBatch& batch) override {
     std::vector<std::shared_ptr<arrow::StringArray>> columns;
-    for (int column = 0; column < batch.num_columns(); ++column) columns.push_back(text_of(batch, column));
+    std::vector<bool> has_nulls;
+    std::vector<bool> is_quoted;  // already, or without need
+    for (int column = 0; column < batch.num_columns(); ++column) {
+      columns.push_back(text_of(batch, column));
+      has_nulls.push_back(columns.back()->null_count() > 0);
+      is_quoted.push_back((column == 0 && first_column_is_raw_) || is_plain_number(*batch.column(column)->type()));
+    }
     for (std::int64_t row = 0; row < batch.num_rows(); ++row) {
       for (std::size_t column = 0; column < columns.size(); ++column) {
         if (column > 0) text_ += separator_;
-        if (columns[column]->IsNull(row)) continue;
-        if (column == 0 && first_column_is_raw_) {
+        if (has_nulls[column] && columns[column]->IsNull(row)) continue;
+        if (is_quoted[column]) {
           text_ += columns[column]->GetView(row);
         } else {
           add_field(columns[column]->GetView(row));
@@ -201,6 +225,12 @@ class CsvWriter final : public TableWriter {
   static constexpr std::size_t kTextBytes = std::size_t{1} << 18;
 
   std::shared_ptr<arrow::StringArray> text_of(const arrow::RecordBatch& batch, int column) const {
+    if (batch.column(column)->null_count() == 0) {
+      if (batch.column(column)->type_id() == arrow::Type::INT32)
+        return digits_of<arrow::Int32Array>(*batch.column(column));
+      if (batch.column(column)->type_id() == arrow::Type::UINT8)
+        return digits_of<arrow::UInt8Array>(*batch.column(column));
+    }
     auto text = as_text(batch.column(column));
     if (text.ok()) return *std::move(text);
     throw InvalidInput(Where{.source = sink_.name(), .column = batch.column_name(column)},
