@@ -10,7 +10,7 @@ target_sources(limen_features
     src/feature_encode.cpp
     src/feature_fitter.cpp
     src/feature_json.cpp
-    src/features.cpp
+    src/feature_transform.cpp
     src/fingerprint.cpp
     src/json_fields.cpp
     src/label_counter.cpp

@@ -15,6 +15,7 @@
 #include "limen/base/undersampling.h"
 #include "limen/table/append.h"
 #include "options.h"
+#include "progress.h"
 #include "text.h"
 #include "verbs.h"
 

@@ -5,7 +5,7 @@
 
 #include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "options.h"
+#include "progress.h"
 
 namespace limen::cli {
 namespace {
@@ -33,6 +33,14 @@ void add_read_flags(CLI::App& verb, ReadFlags& flags) {
   verb.add_flag("--no-header", flags.no_header, "The first line of CSV is data: columns are column1, column2 ...")
       ->group(kGroup);
   add_list(verb, "--names", flags.names, "Names of the columns of CSV, in place of those of the header");
+}
+
+std::optional<table::Format> parse_format(const std::string& text) {
+  if (text == "csv") return table::Format::kCsv;
+  if (text == "tsv") return table::Format::kTsv;
+  if (text == "parquet") return table::Format::kParquet;
+  if (text == "arrow") return table::Format::kArrow;
+  return std::nullopt;
 }
 
 table::ReadOptions read_options(const ReadFlags& flags, const std::string& name) {

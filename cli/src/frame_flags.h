@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ReadFlags {
   bool drop_missing = false;
 };
 void add_read_flags(CLI::App& verb, ReadFlags& flags);
+/// "csv", "tsv", "parquet", "arrow"; unset for an empty text.
+[[nodiscard]] std::optional<table::Format> parse_format(const std::string& text);
 /// With the progress display under this name; none when it is empty.
 [[nodiscard]] table::ReadOptions read_options(const ReadFlags& flags, const std::string& name);
 

@@ -2,17 +2,13 @@
 #include "options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "limen/base/error.h"
@@ -22,39 +18,6 @@
 
 namespace limen::cli {
 namespace {
-
-/// "1.2 GB of 3.4 GB, 250 MB/s, 9 s left" on one line of the terminal, a few times a second.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::string name) : name_(std::move(name)), start_(Clock::now()) {}
-  ~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void update(std::uint64_t done, std::uint64_t all) {
-    const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(250)) return;
-    last_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
-    std::string line = fmt::format("{}: {:.0f} MB", name_, static_cast<double>(done) / 1e6);
-    if (all > 0) line += fmt::format(" of {:.0f} MB", static_cast<double>(all) / 1e6);
-    line += fmt::format(", {:.0f} MB/s", rate / 1e6);
-    if (all > done) line += fmt::format(", {:.0f} s left", static_cast<double>(all - done) / rate);
-    fmt::print(stderr, "\r\033[K{}", line);
-    std::fflush(stderr);
-    shown_ = true;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::string name_;
-  Clock::time_point start_;
-  Clock::time_point last_;
-  bool shown_ = false;
-};
 
 Rational parse_number(const std::string& text, const std::string& flag) {
   try {
@@ -101,14 +64,6 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
   add_read_flags(verb, flags.text);
 }
 
-std::optional<table::Format> parse_format(const std::string& text) {
-  if (text == "csv") return table::Format::kCsv;
-  if (text == "tsv") return table::Format::kTsv;
-  if (text == "parquet") return table::Format::kParquet;
-  if (text == "arrow") return table::Format::kArrow;
-  return std::nullopt;
-}
-
 std::uint64_t parse_bytes(const std::string& text, const std::string& flag) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -130,12 +85,6 @@ table::PredictionOptions read_options(const std::string& name, const TableFlags&
   options.labels = label_rule(flags.labels);
   options.drop_missing = flags.text.drop_missing;
   return options;
-}
-
-std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name) {
-  if (isatty(STDERR_FILENO) == 0) return nullptr;
-  return
-      [line = std::make_shared<ProgressLine>(name)](std::uint64_t done, std::uint64_t all) { line->update(done, all); };
 }
 
 table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags) {

@@ -47,14 +47,8 @@ auto in_table(const std::string& table, const Call& call) {
   }
 }
 
-/// Shows progress in bytes under this name while stderr is a terminal; null when it is not.
-[[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& name);
-
 /// The table flags' read options with the progress display.
 [[nodiscard]] table::PredictionOptions read_options(const std::string& name, const TableFlags& flags);
-
-/// "csv", "tsv", "parquet", "arrow"; unset for an empty text.
-[[nodiscard]] std::optional<table::Format> parse_format(const std::string& text);
 
 /// "500MB", "2GB", "100000" as bytes; the flag is named in errors.
 [[nodiscard]] std::uint64_t parse_bytes(const std::string& text, const std::string& flag);

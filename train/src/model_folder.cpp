@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/model.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "limen/base/random.h"
 #include "limen/base/read_file.h"
 #include "limen/base/version.h"
+#include "limen/train/model.h"
 #include "limen/uncertainty/ensemble.h"
 #include "model_json.h"
 #include "network.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/options.h"
-
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "limen/base/error.h"
 #include "limen/base/text.h"
+#include "limen/train/options.h"
 #include "limen/train/trainer.h"
 
 namespace limen::train {

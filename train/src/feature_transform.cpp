@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/features.h"
-
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -9,6 +7,7 @@
 #include "detail/transform_data.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
+#include "limen/train/features.h"
 
 namespace limen::train {
 namespace {

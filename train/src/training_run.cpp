@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "limen/train/trainer.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "limen/base/random.h"
 #include "limen/base/text.h"
 #include "limen/judge/metrics.h"
+#include "limen/train/trainer.h"
 #include "model_json.h"
 #include "network.h"
 #include "predicting.h"
