@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "network.h"
-
 #include <dlfcn.h>
 
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
 
+#include "network.h"
 #include "network_module.h"
 
 namespace limen::train {
