@@ -127,10 +127,12 @@ bool is_exact_over_scores(const FitOptions& options) {
   return !info_of(options.method).needs_bins && !bins_of(options).count;
 }
 
-std::optional<Grid> count_what_matters(const Samples& samples, const Objective& objective, const FitOptions& options) {
+std::optional<Grid> count_what_matters(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
+                                       const FitOptions& options) {
   if (!is_exact_over_scores(options)) return std::nullopt;
   const int levels = info_of(options.method).has_levels ? options.levels : 1;
-  return count_near_optimum(samples, uncertainty_edges(samples.uncertainty, levels, options.binning), objective);
+  const auto edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
+  return count_near_optimum(samples, ranges, edges, objective);
 }
 
 /// selected: as count_what_matters gives.
@@ -173,10 +175,9 @@ auto in_arena(const Objective& objective, const FitOptions& options, const Solve
   return arena.execute(solve);
 }
 
-/// count_near_optimum checks the rows itself: they are not looked at twice for that.
-void check_rows(const Samples& samples, const FitOptions& options) {
+SampleRanges check_rows(const Samples& samples) {
   if (samples.size() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
-  if (!is_exact_over_scores(options)) validate(samples);
+  return validate(samples);
 }
 
 BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& options) {
@@ -201,19 +202,19 @@ Counted need_counted(std::optional<Counted> counted) {
 
 FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    check_rows(samples, options);
-    return solve_holdout(samples, objective, options, count_what_matters(samples, objective, options));
+    const SampleRanges ranges = check_rows(samples);
+    return solve_holdout(samples, objective, options, count_what_matters(samples, ranges, objective, options));
   });
 }
 
 FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    check_rows(samples, options);
+    const SampleRanges ranges = check_rows(samples);
     const FitOptions single = single_options(options);
     std::optional<NearOptimumGrids> both;
     if (is_exact_over_scores(options) && options.method == Method::kExact) {
-      const std::vector<double> edges = uncertainty_edges(samples.uncertainty, options.levels, options.binning);
-      both = count_near_optimum_and_single(samples, edges, objective);
+      const auto edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, options.levels, options.binning);
+      both = count_near_optimum_and_single(samples, ranges, edges, objective);
     }
     if (both) {
       FitResult fit = solve_holdout(samples, objective, options, both->boundary);
@@ -222,7 +223,7 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
                              pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
     }
     const auto fit = [&](const FitOptions& how) {
-      return solve_holdout(samples, objective, how, count_what_matters(samples, objective, how));
+      return solve_holdout(samples, objective, how, count_what_matters(samples, ranges, objective, how));
     };
     return FitBesideSingle{fit(options), fit(single)};
   });

@@ -97,7 +97,7 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
       for (const Objective& objective : objectives) {
         SCOPED_TRACE(shape + " " + std::to_string(instance) + ", " + std::to_string(num_levels) + " levels, " +
                      describe(objective));
-        const auto selected = in_memory ? count_near_optimum(samples, edges, objective)
+        const auto selected = in_memory ? count_near_optimum(samples, validate(samples), edges, objective)
                                         : count_near_optimum(batches, overview, objective);
         const Solution expected = solve_exact({distinct, objective});
         ASSERT_TRUE(selected);
@@ -108,7 +108,7 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
         ASSERT_EQ(found.status, expected.status);
         ASSERT_EQ(make_rule(*selected, found.taken), make_rule(distinct, expected.taken));
         // Beside a single threshold, from the same passes: the same grid, and the best threshold.
-        const auto both = in_memory ? count_near_optimum_and_single(samples, edges, objective)
+        const auto both = in_memory ? count_near_optimum_and_single(samples, validate(samples), edges, objective)
                                     : count_near_optimum_and_single(batches, overview, objective);
         ASSERT_TRUE(both);
         const Solution beside = solve_exact({both->boundary, objective});
@@ -256,11 +256,12 @@ TEST(FitBoundaryInBatches, GivesTheSameFileForManyRowsInAnyOrder) {
   }
 }
 
-// Ranges and a sample; uncertainties counted, then collected near the quantiles; scores the same near the optimum.
-// Equal uncertainties hide the neighbours of an edge, which takes a pass more.
-TEST(FitBoundaryInBatches, NeedsFivePassesWhateverTheOrderOfTheRows) {
-  for (const auto& [order, most] : {std::pair("shuffled", 5), std::pair("by_uncertainty", 5), std::pair("by_score", 5),
-                                    std::pair("narrow", 6), std::pair("repeated", 6)}) {
+// Uncertainties are counted, and those near the quantiles kept; scores counted; scores near the optimum collected.
+// Where the first rows mislead, uncertainties are collected in a pass of their own, and equal ones hide the neighbours
+// of an edge, which takes another.
+TEST(FitBoundaryInBatches, NeedsThreePassesUnlessTheFirstRowsMislead) {
+  for (const auto& [order, most] : {std::pair("shuffled", 3), std::pair("by_uncertainty", 4), std::pair("by_score", 3),
+                                    std::pair("narrow", 4), std::pair("repeated", 4)}) {
     const Rows<double> rows = many_rows(order);
     int passes = 0;
     const SampleBatches counted = [&, batches = batches_of(rows, 10'000)](const auto& visit) {
@@ -291,7 +292,7 @@ TEST(FitBoundaryInBatches, RefusesWhatNeedsAllRowsAtOnce) {
 SampleBatches changing_batches(const Rows<double>& first, const Rows<double>& then, int change_at, int& passes) {
   passes = 0;
   return [&first, &then, change_at, &passes](const std::function<void(const Samples&)>& visit) {
-    batches_of(passes++ < change_at ? first : then, 500)(visit);
+    batches_of(passes++ < change_at ? first : then, 5'000)(visit);
   };
 }
 
@@ -299,7 +300,9 @@ SampleBatches changing_batches(const Rows<double>& first, const Rows<double>& th
 // figures fitted neither table.
 TEST(FitBoundaryInBatches, RefusesRowsThatChangeBetweenPasses) {
   std::mt19937_64 random(11);
-  const Rows<double> first = make_rows<double>("uniform", 20'000, random);
+  // By rising uncertainty, so that the first rows mislead and a fourth pass is needed.
+  Rows<double> first = make_rows<double>("uniform", 140'000, random);
+  std::sort(first.uncertainty.begin(), first.uncertainty.end());
   const std::vector<std::pair<std::string, std::function<void(Rows<double>&)>>> changes = {
       {"larger scores",
        [](Rows<double>& rows) {
@@ -364,12 +367,12 @@ TEST(CountNearOptimum, LeavesWeightsAndParametricGoalsToTheSort) {
   std::mt19937_64 random(1);
   const Rows<float> rows = make_rows<float>("uniform", 100, random);
   Samples samples = rows.samples();
-  EXPECT_FALSE(count_near_optimum(samples, {}, max_precision_at_recall({1, 2})));
-  EXPECT_FALSE(count_near_optimum(samples, {}, max_f_beta({1, 1})));
-  EXPECT_TRUE(count_near_optimum(samples, {}, max_recall_at_flag_rate({1, 2})));
+  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_precision_at_recall({1, 2})));
+  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_f_beta({1, 1})));
+  EXPECT_TRUE(count_near_optimum(samples, validate(samples), {}, max_recall_at_flag_rate({1, 2})));
   const std::vector<double> weight(100, 2.0);
   samples.weight = weight;
-  EXPECT_FALSE(count_near_optimum(samples, {}, max_recall_at_flag_rate({1, 2})));
+  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_recall_at_flag_rate({1, 2})));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "limen/count/batch_overview.h"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "count/batch_rows.h"
@@ -10,41 +10,79 @@
 #include "limen/base/error.h"
 
 namespace limen {
+namespace {
+
+/// Finds the edges between levels of values that come in batches. The first values say how to count all of them, so
+/// that as a rule no second pass is needed.
+class BatchQuantiles {
+ public:
+  BatchQuantiles(int levels, std::size_t most_rows) : levels_(levels), most_rows_(most_rows) {}
+
+  void add(const RealSpan& values) {
+    if (counter_) {
+      counter_->add(detail::RowsOfBatch{values});
+      return;
+    }
+    values.visit([&](auto narrow) { first_.insert(first_.end(), narrow.begin(), narrow.end()); });
+    if (first_.size() >= detail::kFewRows) start_counting();
+  }
+
+  /// range: of all values that were added. rows: the same values, for further passes.
+  std::vector<double> edges(Range<double> range, std::size_t num_rows, const detail::RowsInBatches& rows) {
+    std::vector<detail::Cut<std::uint64_t>> cuts;
+    if (counter_) {
+      counter_->map().reach(detail::ordered_key(range.low), detail::ordered_key(range.high));
+      cuts = detail::quantile_cuts(rows, *counter_, num_rows, levels_, most_rows_);
+    } else {
+      std::vector<std::uint64_t> keys = detail::sample_keys(std::span<const double>(first_), first_.size() + 1);
+      detail::sort_keys(std::span(keys));
+      cuts = detail::sorted_cuts(std::span<const std::uint64_t>(keys), levels_);
+    }
+    std::vector<double> edges;
+    for (const auto& cut : cuts) edges.push_back(detail::edge_of(cut));
+    return edges;
+  }
+
+ private:
+  void start_counting() {
+    const std::vector<std::uint64_t> sample = detail::sample_keys(std::span<const double>(first_), detail::kFewRows);
+    const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
+    const detail::KeyMap<std::uint64_t> map(*least, *most, sample, detail::quantile_buckets(levels_));
+    counter_.emplace(map, detail::guess_buckets(map, std::span<const std::uint64_t>(sample), levels_), most_rows_);
+    counter_->add(detail::RowsInMemory<double>{first_});
+    first_ = {};
+  }
+
+  int levels_;
+  std::size_t most_rows_;
+  std::vector<double> first_;
+  std::optional<detail::KeyCounter<std::uint64_t>> counter_;
+};
+
+}  // namespace
+
 BatchOverview summarize_batches(const SampleBatches& batches, int levels, std::size_t most_rows) {
   if (levels < 1 || levels > 1000) {
     throw InvalidInput("summarize_batches", "levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
   BatchOverview overview;
-  detail::Range<double> scores;
-  detail::Range<double> uncertainties;
+  SampleRanges ranges;
   detail::StridedSample<double> score_sample;
-  detail::StridedSample<std::uint64_t> uncertainty_sample;
-  const auto widen = [](detail::Range<double>& range, RealSpan column) {
-    column.visit([&](auto values) {
-      const auto more = detail::range_of(values);
-      range.low = std::min(range.low, static_cast<double>(more.low));
-      range.high = std::max(range.high, static_cast<double>(more.high));
-    });
-  };
+  BatchQuantiles quantiles(levels, most_rows);
   batches([&](const Samples& samples) {
-    detail::check_and_add(samples, overview.fingerprint);
-    widen(scores, samples.score);
-    widen(uncertainties, samples.uncertainty);
+    const SampleRanges more = detail::check_and_add(samples, overview.fingerprint);
+    ranges.score.add(more.score);
+    ranges.uncertainty.add(more.uncertainty);
     score_sample.add(samples.size(), [&](std::size_t row) { return samples.score[row]; });
-    uncertainty_sample.add(samples.size(),
-                           [&](std::size_t row) { return detail::ordered_key(samples.uncertainty[row]); });
+    if (levels > 1) quantiles.add(samples.uncertainty);
   });
   if (overview.rows() == 0) return overview;
-  overview.lowest_score = scores.low;
-  overview.highest_score = scores.high;
+  overview.lowest_score = ranges.score.low;
+  overview.highest_score = ranges.score.high;
   overview.score_sample = score_sample.values();
   if (levels > 1) {
-    const detail::RowsInBatches rows{batches, overview.fingerprint, detail::RowsInBatches::Values::kUncertainties};
-    for (const auto& cut :
-         detail::quantile_cuts(rows, overview.rows(), levels, uncertainties,
-                               std::span<const std::uint64_t>(uncertainty_sample.values()), most_rows)) {
-      overview.edges.push_back(detail::edge_of(cut));
-    }
+    overview.edges = quantiles.edges(ranges.uncertainty, overview.rows(),
+                                     {batches, overview.fingerprint, detail::RowsInBatches::Values::kUncertainties});
   }
   return overview;
 }

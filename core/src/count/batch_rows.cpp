@@ -9,8 +9,8 @@
 #include "limen/base/random.h"
 
 namespace limen::detail {
-void check_and_add(const Samples& samples, BatchFingerprint& fingerprint) {
-  validate(samples);
+SampleRanges check_and_add(const Samples& samples, BatchFingerprint& fingerprint) {
+  const SampleRanges ranges = validate(samples);
   if (!samples.weight.empty()) throw InvalidInput("fit_boundary", "rows in batches cannot have weights");
   struct Sums {
     std::uint64_t positives = 0;
@@ -37,6 +37,7 @@ void check_and_add(const Samples& samples, BatchFingerprint& fingerprint) {
   fingerprint.rows += samples.size();
   fingerprint.positives += sums.positives;
   fingerprint.hash += sums.hash;
+  return ranges;
 }
 
 void require_same_rows(const BatchFingerprint& first, const BatchFingerprint& now) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 
 #include "count/engine.h"
 #include "limen/count/batches.h"
@@ -13,13 +13,42 @@
 namespace limen::detail {
 
 /// Adds a batch to a fingerprint. Checks the rows first: throws InvalidInput for bad ones and for weights.
-void check_and_add(const Samples& samples, BatchFingerprint& fingerprint);
+SampleRanges check_and_add(const Samples& samples, BatchFingerprint& fingerprint);
 
 /// Throws InvalidInput unless a pass brought the rows of the first one.
 void require_same_rows(const BatchFingerprint& first, const BatchFingerprint& now);
 
-/// Rows in batches for the counting engine: scores with their levels, or uncertainties. Single precision is read in
-/// double, in which its order and its values are the same.
+/// One batch for the counting engine. Single precision is read in double, in which its order and its values are the
+/// same. label and level may be empty: all 0.
+struct RowsOfBatch {
+  using Real = double;
+
+  const RealSpan& value;
+  std::span<const std::uint8_t> label = {};
+  std::span<const std::uint16_t> level = {};
+
+  /// Calls visit(Block<double>), from several threads at once.
+  template <typename Visit>
+  void scan(const Visit& visit) const {
+    value.visit([&](auto narrow) {
+      if constexpr (std::is_same_v<typename decltype(narrow)::value_type, double>) {
+        RowsInMemory<double>{narrow, label, level}.scan(visit);
+      } else {
+        RowsInMemory<float>{narrow, label, level}.scan([&](const Block<float>& block) {
+          constexpr std::size_t kStep = 4096;
+          std::array<double, kStep> wide;
+          for (std::size_t begin = 0; begin < block.size; begin += kStep) {
+            const std::size_t size = std::min(kStep, block.size - begin);
+            std::copy_n(block.value + begin, size, wide.data());
+            visit(Block<double>{wide.data(), block.label + begin, block.level + begin, size});
+          }
+        });
+      }
+    });
+  }
+};
+
+/// Rows in batches for the counting engine: scores with their levels, or uncertainties.
 struct RowsInBatches {
   using Real = double;
   enum class Values { kScores, kUncertainties };
@@ -37,18 +66,12 @@ struct RowsInBatches {
       check_and_add(samples, now);
       // Never beyond what was counted: the counters hold that many.
       if (now.rows > fingerprint.rows) require_same_rows(fingerprint, now);
+      if (values == Values::kUncertainties) {
+        RowsOfBatch{samples.uncertainty}.scan(visit);
+        return;
+      }
       const auto level = samples.uncertainty.visit([&](auto uncertainty) { return levels_of(uncertainty, edges); });
-      const RealSpan& column = values == Values::kScores ? samples.score : samples.uncertainty;
-      column.visit([&](auto narrow) {
-        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, narrow.size(), kBlockRows / 4), [&](const auto& range) {
-          std::vector<double> wide(std::min(kBlockRows, range.size()));
-          for (std::size_t begin = range.begin(); begin < range.end(); begin += wide.size()) {
-            const std::size_t size = std::min(wide.size(), range.end() - begin);
-            std::copy_n(narrow.data() + begin, size, wide.data());
-            visit(Block<double>{wide.data(), samples.label.data() + begin, level.data() + begin, size});
-          }
-        });
-      });
+      RowsOfBatch{samples.score, samples.label, level}.scan(visit);
     });
     require_same_rows(fingerprint, now);
   }

@@ -18,14 +18,10 @@
 namespace limen {
 namespace {
 
-using detail::Range;
 using detail::Wide;
 
-std::vector<double> equi_span_edges(RealSpan uncertainty, int levels) {
-  const auto [low, high] = uncertainty.visit([](auto values) {
-    const auto range = detail::range_of(values);
-    return std::pair(static_cast<double>(range.low), static_cast<double>(range.high));
-  });
+std::vector<double> equi_span_edges(Range<double> range, int levels) {
+  const auto [low, high] = range;
   std::vector<double> edges;
   for (int level = 1; level < levels; ++level) {
     // The mean of the two ends, weighted: no overflow for any finite range.
@@ -37,7 +33,7 @@ std::vector<double> equi_span_edges(RealSpan uncertainty, int levels) {
 }
 
 template <typename Real>
-std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) {
+std::vector<double> equi_weight_edges(std::span<const Real> values, Range<double> range, int levels) {
   using Key = detail::KeyOf<Real>;
   std::vector<detail::Cut<Key>> cuts;
   if (values.size() < detail::kFewRows) {
@@ -46,8 +42,14 @@ std::vector<double> equi_weight_edges(std::span<const Real> values, int levels) 
     cuts = detail::sorted_cuts(std::span<const Key>(sorted), levels);
   } else {
     const std::vector<Key> sample = detail::sample_keys(values, std::size_t{1} << 17);
-    cuts = detail::quantile_cuts(detail::RowsInMemory<Real>{values}, values.size(), levels, detail::range_of(values),
-                                 std::span<const Key>(sample), values.size());
+    const detail::KeyMap<Key> map(detail::ordered_key(static_cast<Real>(range.low)),
+                                  detail::ordered_key(static_cast<Real>(range.high)), sample,
+                                  detail::quantile_buckets(levels));
+    detail::KeyCounter<Key> counter(map, detail::guess_buckets(map, std::span<const Key>(sample), levels),
+                                    values.size());
+    const detail::RowsInMemory<Real> rows{values};
+    counter.add(rows);
+    cuts = detail::quantile_cuts(rows, counter, values.size(), levels, values.size());
   }
   std::vector<double> edges;
   for (const auto& cut : cuts) edges.push_back(detail::edge_of(cut));
@@ -116,18 +118,25 @@ class EqualShares {
 
  private:
   /// Moves on past all cuts wanted at or before twice_rows / 2 and says whether there were any.
-  bool passes_a_cut(Wide twice_rows) {
-    if (part_ >= parts_ || total_ == 0 || 2 * part_ * total_ > twice_rows * parts_) return false;
-    part_ = static_cast<std::int64_t>(std::min<Wide>(parts_, twice_rows * parts_ / (2 * total_) + 1));
+  bool passes_a_cut(std::int64_t twice_rows) {
+    if (twice_rows < next_) return false;
+    part_ = std::min<Wide>(parts_, Wide{twice_rows} * parts_ / (2 * total_) + 1);
+    next_ = twice_rows_at(part_);
     return true;
+  }
+  /// The least number at which 2 * part * total / parts is reached; never, for the last part.
+  [[nodiscard]] std::int64_t twice_rows_at(Wide part) const {
+    if (part >= parts_ || total_ == 0) return std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>((2 * part * total_ + parts_ - 1) / parts_);
   }
 
   Wide total_;
-  std::int64_t parts_;
+  Wide parts_;
   std::vector<Bin>& merged_;
   Bin open_;
-  Wide rows_ = 0;  // up to and with the latest bin
-  std::int64_t part_ = 1;
+  std::int64_t rows_ = 0;  // up to and with the latest bin; at most 2^53
+  Wide part_ = 1;
+  std::int64_t next_ = twice_rows_at(part_);
 };
 
 /// Puts bins together by equal intervals of the score between low and high; those without rows are left out.
@@ -174,8 +183,8 @@ template <typename Make>
 Grid count_sorted(const Samples& samples, std::vector<double> edges, const WeightUnits& units, const char* function,
                   const Make& make) {
   if (samples.size() == 0) throw InvalidInput(function, "there are no rows", Cause::kNoRows);
-  check_finite(samples.score, "samples", "score");
-  check_finite(samples.uncertainty, "samples", "uncertainty");
+  finite_range(samples.score, "samples", "score");
+  finite_range(samples.uncertainty, "samples", "uncertainty");
   Grid grid;
   grid.edges = std::move(edges);
   const std::size_t num_levels = grid.edges.size() + 1;
@@ -240,13 +249,19 @@ Binning parse_binning(std::string_view name) {
 }
 
 std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels, Binning binning) {
+  const bool needs_range = !uncertainty.empty() && levels > 1;
+  return uncertainty_edges(uncertainty,
+                           needs_range ? finite_range(uncertainty, "samples", "uncertainty") : Range<double>{}, levels,
+                           binning);
+}
+
+std::vector<double> uncertainty_edges(RealSpan uncertainty, Range<double> range, int levels, Binning binning) {
   if (levels < 1 || levels > 1000) {
     throw InvalidInput("uncertainty_edges", "levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
   if (uncertainty.empty() || levels == 1) return {};
-  check_finite(uncertainty, "samples", "uncertainty");
-  if (binning == Binning::kEquiSpan) return equi_span_edges(uncertainty, levels);
-  return uncertainty.visit([&](auto values) { return equi_weight_edges(values, levels); });
+  if (binning == Binning::kEquiSpan) return equi_span_edges(range, levels);
+  return uncertainty.visit([&](auto values) { return equi_weight_edges(values, range, levels); });
 }
 
 std::int64_t WeightUnits::of_positive(double weight) const {
@@ -260,7 +275,7 @@ std::int64_t WeightUnits::of_negative(double weight) const {
 
 WeightUnits weight_units(const Samples& samples, PositiveRounding rounding) {
   if (samples.weight.empty()) return {};
-  const double largest = detail::range_of(samples.weight).high;
+  const double largest = finite_range(RealSpan(samples.weight), "samples", "weight").high;
   WeightUnits units;
   units.positives_up = rounding == PositiveRounding::kUp;
   if (largest <= 0) return units;

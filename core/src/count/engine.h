@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The counting engine. Rows are looked at as rarely as possible, in three steps that every client is made of:
+// The counting engine. Rows are looked at as rarely as possible, in steps that every client is made of:
 //
 //   count_cells   one pass: a histogram of the rows by cell (level and bucket of the ordered key)
+//   KeyCounter    one pass: a histogram of the keys alone, and a copy of those that will probably matter
 //   collect       one pass: a copy of the few rows whose cells matter to the client
 //   sort_sides    keys by level and label, sorted, ready to be walked
 //
@@ -28,6 +29,7 @@
 #include "count/sort_keys.h"
 #include "limen/base/uninitialized_vector.h"
 #include "limen/count/grid.h"
+#include "limen/count/samples.h"
 
 namespace limen::detail {
 
@@ -43,16 +45,6 @@ struct Block {
   std::size_t size;
 };
 inline constexpr std::size_t kBlockRows = std::size_t{1} << 16;
-
-template <typename Real>
-struct Range {
-  Real low = std::numeric_limits<Real>::infinity();
-  Real high = -std::numeric_limits<Real>::infinity();
-};
-
-/// The smallest and the largest value, on all threads.
-Range<float> range_of(std::span<const float> values);
-Range<double> range_of(std::span<const double> values);
 
 /// inside[row] = whether low <= value[row] <= high.
 void mark_inside(const float* value, std::size_t size, Range<float> range, std::uint8_t* inside);
@@ -128,15 +120,16 @@ class Histogram {
   std::size_t rows_since_ = 0;
 };
 
-/// Rows and positives per cell: one pass. cell_of(level, key) may give kNoCell.
+/// Rows and positives per cell: one pass. cell_of(level, key) may give kNoCell; every block uses a copy of it.
 template <typename Rows, typename CellOf>
 std::vector<Counts> count_cells(const Rows& rows, std::size_t num_cells, const CellOf& cell_of) {
   tbb::enumerable_thread_specific<Histogram> parts([&] { return Histogram(num_cells); });
   rows.scan([&](const Block<typename Rows::Real>& block) {
     Histogram& part = parts.local();
     part.prepare_for(block.size);
+    const CellOf cell_of_block = cell_of;
     for (std::size_t row = 0; row < block.size; ++row) {
-      const std::size_t cell = cell_of(block.level[row], ordered_key(block.value[row]));
+      const std::size_t cell = cell_of_block(block.level[row], ordered_key(block.value[row]));
       if (cell != kNoCell) part.add(cell, block.label[row]);
     }
   });
@@ -145,46 +138,76 @@ std::vector<Counts> count_cells(const Rows& rows, std::size_t num_cells, const C
   return counts;
 }
 
+/// Rows per bucket of a map, and the keys of chosen buckets, in one pass, whose rows may come in several parts.
 template <typename Key>
-struct CountedKeys {
-  std::vector<Counts> counts;     ///< per bucket
-  UninitializedVector<Key> keys;  ///< of the buckets to keep, in no order
-};
+class KeyCounter {
+ public:
+  /// keep: 1 for the buckets whose keys are kept, unless there are more than `most_kept` in all.
+  KeyCounter(KeyMap<Key> map, std::vector<std::uint8_t> keep, std::size_t most_kept)
+      : map_(std::move(map)),
+        keep_(std::move(keep)),
+        most_kept_(most_kept),
+        parts_([this] { return Part{Histogram(map_.num_buckets())}; }) {}
+  KeyCounter(const KeyCounter&) = delete;
+  KeyCounter& operator=(const KeyCounter&) = delete;
 
-/// Rows per bucket of the map, and the keys of those that `keep` has 1 for: one pass.
-template <typename Rows>
-CountedKeys<KeyOf<typename Rows::Real>> count_and_keep(const Rows& rows, const KeyMap<KeyOf<typename Rows::Real>>& map,
-                                                       const std::vector<std::uint8_t>& keep) {
-  using Key = KeyOf<typename Rows::Real>;
+  template <typename Rows>
+  void add(const Rows& rows) {
+    rows.scan([&](const Block<typename Rows::Real>& block) { add_block(block, parts_.local()); });
+    std::size_t kept = 0;
+    for (const Part& part : parts_) kept += part.keys.size();
+    if (kept <= most_kept_) return;
+    std::fill(keep_.begin(), keep_.end(), std::uint8_t{0});
+    for (Part& part : parts_) part.keys = {};
+  }
+
+  [[nodiscard]] KeyMap<Key>& map() { return map_; }
+  [[nodiscard]] bool keeps(std::size_t bucket) const { return keep_[bucket] != 0; }
+  [[nodiscard]] std::vector<Counts> counts() {
+    std::vector<Counts> sums(map_.num_buckets());
+    for (Part& part : parts_) part.histogram.add_to(sums);
+    return sums;
+  }
+  /// In no order.
+  [[nodiscard]] UninitializedVector<Key> take_keys() {
+    UninitializedVector<Key> keys;
+    for (Part& part : parts_) {
+      keys.insert(keys.end(), part.keys.begin(), part.keys.end());
+      part.keys = {};
+    }
+    return keys;
+  }
+
+ private:
   struct Part {
     Histogram histogram;
     UninitializedVector<Key> keys = {};
   };
-  tbb::enumerable_thread_specific<Part> parts([&] { return Part{Histogram(map.num_buckets())}; });
-  rows.scan([&](const Block<typename Rows::Real>& block) {
+
+  template <typename Real>
+  void add_block(const Block<Real>& block, Part& part) const {
     constexpr std::size_t kStep = 4096;
     std::array<Key, kStep> kept;
-    Part& part = parts.local();
     part.histogram.prepare_for(block.size);
+    const auto finder = map_.finder();
     for (std::size_t begin = 0; begin < block.size; begin += kStep) {
       std::size_t num_kept = 0;
       for (std::size_t row = begin; row < std::min(begin + kStep, block.size); ++row) {
         const Key key = ordered_key(block.value[row]);
-        const std::size_t bucket = map.bucket_of(key);
+        const std::size_t bucket = finder.bucket_of(key);
         part.histogram.add(bucket, 0);
         kept[num_kept] = key;
-        num_kept += keep[bucket];
+        num_kept += keep_[bucket];
       }
       part.keys.insert(part.keys.end(), kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(num_kept));
     }
-  });
-  CountedKeys<Key> counted{std::vector<Counts>(map.num_buckets()), {}};
-  for (Part& part : parts) {
-    part.histogram.add_to(counted.counts);
-    counted.keys.insert(counted.keys.end(), part.keys.begin(), part.keys.end());
   }
-  return counted;
-}
+
+  KeyMap<Key> map_;
+  std::vector<std::uint8_t> keep_;
+  std::size_t most_kept_;
+  tbb::enumerable_thread_specific<Part> parts_;
+};
 
 /// Copied rows; their order depends on the threads, so that only sorted or counted results may be made of them.
 template <typename Real>
@@ -280,9 +303,9 @@ SortedSides<Item> sort_sides(std::size_t num_rows, std::size_t num_levels, const
   const KeyMap<Key> map(sample.empty() ? 0 : *least, sample.empty() ? 0 : *most, sample,
                         std::clamp<std::size_t>(128 / num_levels, 1, 32));
   const std::size_t num_ranges = map.num_buckets();
-  const auto cell_of = [&](std::size_t row) {
+  const auto cell_of = [&, finder = map.finder()](std::size_t row) {
     return (2 * static_cast<std::size_t>(level_at(row)) + label_at(row)) * num_ranges +
-           map.bucket_of(key_of(item_at(row)));
+           finder.bucket_of(key_of(item_at(row)));
   };
   // A counting sort by cell: every chunk of rows counts, then writes to places of its own.
   const std::size_t num_cells = 2 * num_levels * num_ranges;

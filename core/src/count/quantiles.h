@@ -118,50 +118,46 @@ void find_neighbours(const Rows& rows, std::vector<Cut<KeyOf<typename Rows::Real
   for (std::size_t cut = cuts.size(); cut-- > 0;) cuts[cut].at = at = gaps[cut + 1].low ? gaps[cut + 1].low : at;
 }
 
-/// Buckets (1) that probably hold the ranks, going by a random sample; none when they hold too many rows. `ranks` of
-/// `num_rows` rows lie at the same shares of the sample, within a few standard errors.
+/// How many buckets serve for `levels` equal shares: few, so that the counters stay in the cache and a bucket holds the
+/// neighbours of a cut too.
+inline std::size_t quantile_buckets(int levels) {
+  return std::clamp<std::size_t>(8 * static_cast<std::size_t>(levels), 1024, std::size_t{1} << 13);
+}
+
+/// Buckets (1) that probably hold the cuts of `levels` equal shares, going by a sample: they lie at the same shares of
+/// it, within a few standard errors.
 template <typename Key>
-std::vector<std::uint8_t> guess_buckets(const KeyMap<Key>& map, std::span<const Key> sample,
-                                        const std::vector<std::size_t>& ranks, std::size_t num_rows,
-                                        std::size_t most_rows) {
+std::vector<std::uint8_t> guess_buckets(const KeyMap<Key>& map, std::span<const Key> sample, int levels) {
   std::vector<std::size_t> seen(map.num_buckets(), 0);
   for (const Key key : sample) ++seen[map.bucket_of(key)];
   std::vector<std::uint8_t> guess(map.num_buckets(), 0);
-  const double scale = static_cast<double>(sample.size()) / static_cast<double>(num_rows);
+  const std::vector<std::size_t> ranks = quantile_ranks(sample.size(), levels);
   const double margin = 1.75 * std::sqrt(static_cast<double>(sample.size())) + 1;  // three and a half standard errors
-  std::size_t kept = 0;
   std::size_t before = 0;
   auto rank = ranks.begin();
   for (std::size_t bucket = 0; bucket < guess.size(); ++bucket) {
     const auto begin = static_cast<double>(before);
-    const auto end = static_cast<double>(before + seen[bucket]);
-    while (rank != ranks.end() && static_cast<double>(*rank) * scale + margin < begin) ++rank;
-    if (rank != ranks.end() && static_cast<double>(*rank) * scale - margin <= end) {
-      guess[bucket] = 1;
-      kept += seen[bucket];
-    }
     before += seen[bucket];
+    while (rank != ranks.end() && static_cast<double>(*rank) + margin < begin) ++rank;
+    guess[bucket] = rank != ranks.end() && static_cast<double>(*rank) - margin <= static_cast<double>(before) ? 1 : 0;
   }
-  if (static_cast<double>(kept) > static_cast<double>(most_rows) * scale) std::fill(guess.begin(), guess.end(), 0);
   return guess;
 }
 
 /// The cuts of `levels` equal shares of the rows' values; cuts that would leave a level empty, or coincide, are left
-/// out.
+/// out. counter: has all rows.
 ///
-/// Counts the values in buckets of about equal depth, keeps those of the buckets that hold a rank, and sorts them: one
-/// pass when the sample says which buckets these are and there is room for their rows, else two; one more where equal
-/// values hide a cut's neighbours. While the buckets that hold a rank have more than `most_collected` rows, they are
-/// split first. num_rows, range and sample (a random or strided one): of the rows' values.
+/// Values were counted in buckets of about equal depth; those of the buckets that hold a rank are sorted. No pass more
+/// when the counter has kept these, else one; one more where equal values hide a cut's neighbours. While the buckets
+/// that hold a rank have more than `most_collected` rows, they are split first.
 template <typename Rows>
-std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std::size_t num_rows, int levels,
-                                                           Range<typename Rows::Real> range,
-                                                           std::span<const KeyOf<typename Rows::Real>> sample,
+std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows,
+                                                           KeyCounter<KeyOf<typename Rows::Real>>& counter,
+                                                           std::size_t num_rows, int levels,
                                                            std::size_t most_collected) {
   using Key = KeyOf<typename Rows::Real>;
   const std::vector<std::size_t> ranks = quantile_ranks(num_rows, levels);
-  const KeyMap<Key> map(ordered_key(range.low), ordered_key(range.high), sample,
-                        std::clamp<std::size_t>(num_rows / 1024, 4096, std::size_t{1} << 16));
+  const KeyMap<Key>& map = counter.map();
 
   // The stretches that hold a rank, made from buckets in rising order.
   std::vector<Stretch<Key>> stretches;
@@ -170,9 +166,7 @@ std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std
     const auto rank = std::lower_bound(ranks.begin(), ranks.end(), before);
     if (rank != ranks.end() && *rank < before + count) taken.push_back({low, high, before, count});
   };
-  const std::vector<std::uint8_t> guess = guess_buckets(map, sample, ranks, num_rows, most_collected);
-  CountedKeys<Key> counted = count_and_keep(rows, map, guess);
-  const std::vector<Counts>& counts = counted.counts;
+  const std::vector<Counts> counts = counter.counts();
   std::size_t before = 0;
   for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
     const auto count = static_cast<std::size_t>(counts[bucket].rows);
@@ -204,22 +198,22 @@ std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std
   };
   index_stretches();
   while (rows_to_collect() > most_collected) {
-    std::vector<KeyMap<Key>> maps;
+    std::vector<EqualRanges<Key>> ranges;
     std::vector<std::size_t> first_cell = {0};
     for (const Stretch<Key>& stretch : stretches) {
-      maps.emplace_back(stretch.low, stretch.high, std::span<const Key>(), std::size_t{1024});
-      first_cell.push_back(first_cell.back() + maps.back().num_buckets());
+      ranges.emplace_back(stretch.low, stretch.high, std::size_t{1024});
+      first_cell.push_back(first_cell.back() + ranges.back().size());
     }
     const std::vector<Counts> split = count_cells(rows, first_cell.back(), [&](std::size_t /*level*/, Key key) {
       const std::size_t stretch = stretch_of(key);
-      return stretch == kNoCell ? kNoCell : first_cell[stretch] + maps[stretch].bucket_of(key);
+      return stretch == kNoCell ? kNoCell : first_cell[stretch] + ranges[stretch].at(key);
     });
     std::vector<Stretch<Key>> narrower;
     for (std::size_t at = 0; at < stretches.size(); ++at) {
       std::size_t rows_before = stretches[at].before;
-      for (std::size_t bucket = 0; bucket < maps[at].num_buckets(); ++bucket) {
-        const auto count = static_cast<std::size_t>(split[first_cell[at] + bucket].rows);
-        take_if_wanted(narrower, maps[at].low(bucket), maps[at].high(bucket), rows_before, count);
+      for (std::size_t range = 0; range < ranges[at].size(); ++range) {
+        const auto count = static_cast<std::size_t>(split[first_cell[at] + range].rows);
+        take_if_wanted(narrower, ranges[at].low(range), ranges[at].high(range), rows_before, count);
         rows_before += count;
       }
     }
@@ -227,19 +221,18 @@ std::vector<Cut<KeyOf<typename Rows::Real>>> quantile_cuts(const Rows& rows, std
     index_stretches();
   }
 
-  UninitializedVector<Key> sorted;
+  UninitializedVector<Key> sorted = counter.take_keys();
   const auto is_wanted = [&](Key key) {
     const std::size_t at = stretch_of(key);
     return at != kNoCell && !stretches[at].single_valued();
   };
   const bool guessed = std::all_of(stretches.begin(), stretches.end(), [&](const Stretch<Key>& stretch) {
-    return stretch.single_valued() || guess[map.bucket_of(stretch.low)] != 0;
+    return stretch.single_valued() || counter.keeps(map.bucket_of(stretch.low));
   });
   if (guessed) {
-    sorted = std::move(counted.keys);
     std::erase_if(sorted, [&](Key key) { return !is_wanted(key); });
   } else {
-    counted.keys = {};
+    sorted = {};
     const auto collected = collect(rows, {value_of_key(stretches.front().low), value_of_key(stretches.back().high)},
                                    [&] { return [&](std::size_t /*level*/, Key key) { return is_wanted(key); }; });
     for (const auto value : collected.value) sorted.push_back(ordered_key(value));

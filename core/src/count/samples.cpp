@@ -2,9 +2,11 @@
 #include "limen/count/samples.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_reduce.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -19,24 +21,44 @@ namespace {
 /// Sums of weights and of their squares stay finite.
 constexpr double kLargestWeight = 1e290;
 
-/// Whether any of the values is infinite or NaN, without branches, in integers.
+template <typename Real>
+struct BlockRange {
+  Range<Real> range;
+  bool finite;
+};
+
+/// One running range per lane, and finiteness in integers: the compiler may not reorder comparisons of floating point
+/// numbers, and so would not vectorise a single range.
 template <typename Real, typename Bits>
-[[gnu::always_inline]] inline bool any_not_finite_in(const Real* values, std::size_t size) {
+[[gnu::always_inline]] inline BlockRange<Real> range_in_lanes(const Real* values, std::size_t size) {
   constexpr Bits kLargest = std::bit_cast<Bits>(std::numeric_limits<Real>::max());
   constexpr Bits kWithoutSign = std::numeric_limits<Bits>::max();
-  Bits any = 0;
-  for (std::size_t row = 0; row < size; ++row) {
-    any |= (std::bit_cast<Bits>(values[row]) & kWithoutSign) > kLargest ? Bits{1} : Bits{0};
+  constexpr std::size_t kLanes = 64 / sizeof(Real);
+  std::array<Real, kLanes> low;
+  std::array<Real, kLanes> high;
+  std::array<Bits, kLanes> not_finite{};
+  low.fill(Range<Real>{}.low);
+  high.fill(Range<Real>{}.high);
+  const auto add = [&](std::size_t lane, Real value) {
+    low[lane] = value < low[lane] ? value : low[lane];
+    high[lane] = value > high[lane] ? value : high[lane];
+    not_finite[lane] |= (std::bit_cast<Bits>(value) & kWithoutSign) > kLargest ? Bits{1} : Bits{0};
+  };
+  std::size_t row = 0;
+  for (; row + kLanes <= size; row += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, values[row + lane]);
   }
-  return any != 0;
+  for (; row < size; ++row) add(0, values[row]);
+  return {{*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())},
+          *std::max_element(not_finite.begin(), not_finite.end()) == 0};
 }
 
-LIMEN_MULTIVERSION bool any_not_finite(const float* values, std::size_t size) {
-  return any_not_finite_in<float, std::int32_t>(values, size);
+LIMEN_MULTIVERSION BlockRange<float> range_of_block(const float* values, std::size_t size) {
+  return range_in_lanes<float, std::int32_t>(values, size);
 }
 
-LIMEN_MULTIVERSION bool any_not_finite(const double* values, std::size_t size) {
-  return any_not_finite_in<double, std::int64_t>(values, size);
+LIMEN_MULTIVERSION BlockRange<double> range_of_block(const double* values, std::size_t size) {
+  return range_in_lanes<double, std::int64_t>(values, size);
 }
 
 LIMEN_MULTIVERSION bool any_not_label(const std::uint8_t* label, std::size_t size) {
@@ -73,26 +95,35 @@ void check_length(std::size_t length, std::size_t rows, const char* name) {
 
 }  // namespace
 
-void check_finite(RealSpan column, const char* function, const char* name) {
-  column.visit([&](auto values) {
+Range<double> finite_range(RealSpan column, const char* function, const char* name) {
+  return column.visit([&](auto values) {
+    tbb::enumerable_thread_specific<Range<double>> parts;
     const std::size_t row = first_bad_row(
-        values.size(), [&](std::size_t begin, std::size_t size) { return any_not_finite(values.data() + begin, size); },
+        values.size(),
+        [&](std::size_t begin, std::size_t size) {
+          const auto block = range_of_block(values.data() + begin, size);
+          parts.local().add({static_cast<double>(block.range.low), static_cast<double>(block.range.high)});
+          return !block.finite;
+        },
         [&](std::size_t at) { return !std::isfinite(values[at]); });
     if (row < values.size()) refuse(function, name, row, std::isnan(values[row]) ? "NaN" : "infinite", "finite");
+    Range<double> range;
+    for (const Range<double>& part : parts) range.add(part);
+    return range;
   });
 }
 
-void validate(const Samples& samples) {
+SampleRanges validate(const Samples& samples) {
   const std::size_t rows = samples.size();
   check_length(samples.score.size(), rows, "score");
   check_length(samples.uncertainty.size(), rows, "uncertainty");
-  check_finite(samples.score, "samples", "score");
-  check_finite(samples.uncertainty, "samples", "uncertainty");
+  const SampleRanges ranges{finite_range(samples.score, "samples", "score"),
+                            finite_range(samples.uncertainty, "samples", "uncertainty")};
   const std::size_t bad_label = first_bad_row(
       rows, [&](std::size_t begin, std::size_t size) { return any_not_label(samples.label.data() + begin, size); },
       [&](std::size_t row) { return samples.label[row] > 1; });
   if (bad_label < rows) refuse("samples", "label", bad_label, std::to_string(samples.label[bad_label]), "0 or 1");
-  if (samples.weight.empty()) return;
+  if (samples.weight.empty()) return ranges;
   check_length(samples.weight.size(), rows, "weight");
   const auto is_bad = [&](std::size_t row) {
     return !(samples.weight[row] >= 0 && samples.weight[row] <= kLargestWeight);
@@ -110,6 +141,7 @@ void validate(const Samples& samples) {
     refuse("samples", "weight", bad_weight, weight > kLargestWeight ? "above 1e290" : std::to_string(weight),
            "between 0 and 1e290");
   }
+  return ranges;
 }
 
 }  // namespace limen

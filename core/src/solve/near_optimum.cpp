@@ -74,9 +74,10 @@ Levels<KeyOf<typename Rows::Real>> count_in_buckets(const Rows& rows, std::size_
                                                     const KeyMap<KeyOf<typename Rows::Real>>& map) {
   using Key = KeyOf<typename Rows::Real>;
   const std::size_t num_buckets = map.num_buckets();
-  const std::vector<Counts> counts =
-      detail::count_cells(rows, num_levels * num_buckets,
-                          [&](std::size_t level, Key key) { return level * num_buckets + map.bucket_of(key); });
+  const std::vector<Counts> counts = detail::count_cells(
+      rows, num_levels * num_buckets, [num_buckets, finder = map.finder()](std::size_t level, Key key) {
+        return level * num_buckets + finder.bucket_of(key);
+      });
   Levels<Key> levels(num_levels);
   for (std::size_t at = 0; at < num_levels; ++at) {
     for (std::size_t bucket = num_buckets; bucket-- > 0;) {
@@ -144,7 +145,8 @@ class OpenRanges {
   [[nodiscard]] bool holds(std::size_t level, Key key) const {
     return static_cast<Key>(key - ranges_[level].low) < ranges_[level].span;
   }
-  [[nodiscard]] bool is_below(std::size_t level, Key key) const { return key < ranges_[level].low; }
+  /// The key if it is below the open ones, else 0.
+  [[nodiscard]] Key below_or_0(std::size_t level, Key key) const { return key < ranges_[level].low ? key : Key{0}; }
 
  private:
   struct OpenRange {
@@ -169,25 +171,27 @@ void split_open_buckets(const Rows& rows, Levels<KeyOf<typename Rows::Real>>& le
   // At least two parts each, so that at last every bucket is a single value.
   const std::size_t parts = std::clamp<std::size_t>((std::size_t{1} << 15) / num_divisible, 2, 1024);
   struct Divided {
-    KeyMap<Key> map;
+    detail::EqualRanges<Key> ranges;
     std::size_t first_cell;
-    Key low;
-    Key high;
   };
-  std::vector<std::vector<Divided>> divided(levels.size());  // by rising key
+  // By rising key; the largest keys lie together, because they are searched for every row.
+  std::vector<std::vector<Divided>> divided(levels.size());
+  std::vector<std::vector<Key>> highs(levels.size());
   std::size_t num_cells = 0;
   for (std::size_t at = 0; at < levels.size(); ++at) {
     for (std::size_t bucket = levels[at].open_end; bucket-- > levels[at].open_begin;) {
       if (!levels[at].is_divisible(bucket)) continue;
       const Bucket<Key>& from = levels[at].buckets[bucket];
-      divided[at].push_back({KeyMap<Key>(from.low, from.high, {}, parts), num_cells, from.low, from.high});
-      num_cells += divided[at].back().map.num_buckets();
+      divided[at].push_back({detail::EqualRanges<Key>(from.low, from.high, parts), num_cells});
+      highs[at].push_back(from.high);
+      num_cells += divided[at].back().ranges.size();
     }
   }
   const std::vector<Counts> counts = detail::count_cells(rows, num_cells, [&](std::size_t level, Key key) {
-    const auto& all = divided[level];
-    const auto at = std::partition_point(all.begin(), all.end(), [key](const Divided& one) { return one.high < key; });
-    return at == all.end() || key < at->low ? kNoCell : at->first_cell + at->map.bucket_of(key);
+    const std::size_t at = detail::num_below(std::span<const Key>(highs[level]), key);
+    if (at == highs[level].size()) return kNoCell;
+    const Divided& one = divided[level][at];
+    return one.ranges.holds(key) ? one.first_cell + one.ranges.at(key) : kNoCell;
   });
   for (std::size_t at = 0; at < levels.size(); ++at) {
     if (divided[at].empty()) continue;
@@ -200,9 +204,9 @@ void split_open_buckets(const Rows& rows, Levels<KeyOf<typename Rows::Real>>& le
         buckets.push_back(level.buckets[bucket]);
         continue;
       }
-      for (std::size_t part = next->map.num_buckets(); part-- > 0;) {
+      for (std::size_t part = next->ranges.size(); part-- > 0;) {
         const Counts& cell = counts[next->first_cell + part];
-        if (cell.rows > 0) buckets.push_back({next->map.low(part), next->map.high(part), cell});
+        if (cell.rows > 0) buckets.push_back({next->ranges.low(part), next->ranges.high(part), cell});
       }
       ++next;
     }
@@ -296,14 +300,10 @@ void narrow_to(const OpenLimit& limit, const Rows& rows, Levels<KeyOf<typename R
   }
 }
 
-/// Largest key below the open range of every level, among the rows that were looked at.
+/// Largest key below the open range of every level, among the rows that were looked at; 0, which is no number's key,
+/// where there is none.
 template <typename Key>
-using KeysBelow = std::vector<std::optional<Key>>;
-
-template <typename Key>
-void raise(std::optional<Key>& highest, Key key) {
-  if (!highest || key > *highest) highest = key;
-}
+using KeysBelow = std::vector<Key>;
 
 /// The final grid: closed buckets as they are, the rows of the open ones sorted. below: of the rows that are not among
 /// the collected ones.
@@ -313,14 +313,17 @@ Grid sorted_grid(const CollectedRows<Real>& rows, const Levels<KeyOf<Real>>& lev
   using Key = KeyOf<Real>;
   const OpenRanges<Key> open(levels);
   const auto level_at = [&](std::size_t row) { return by_level ? rows.level[row] : std::uint16_t{0}; };
-  std::vector<std::uint32_t> chosen;
+  UninitializedVector<std::uint32_t> chosen(rows.size() + 1);
+  std::size_t num_chosen = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t level = level_at(row);
     const Key key = detail::ordered_key(rows.value[row]);
-    if (open.is_below(level_at(row), key)) raise(below[level_at(row)], key);
-    if (open.holds(level_at(row), key)) chosen.push_back(static_cast<std::uint32_t>(row));
+    below[level] = std::max(below[level], open.below_or_0(level, key));
+    chosen[num_chosen] = static_cast<std::uint32_t>(row);
+    num_chosen += open.holds(level, key) ? 1 : 0;
   }
   const auto sides = detail::sort_sides<Key>(
-      chosen.size(), levels.size(), [&](std::size_t at) { return detail::ordered_key(rows.value[chosen[at]]); },
+      num_chosen, levels.size(), [&](std::size_t at) { return detail::ordered_key(rows.value[chosen[at]]); },
       [&](std::size_t at) { return level_at(chosen[at]); }, [&](std::size_t at) { return rows.label[chosen[at]]; });
   std::vector<std::vector<Bin>> sorted = detail::distinct_bins(sides);
   std::vector<std::vector<Bin>> bins(levels.size());
@@ -345,9 +348,9 @@ Grid sorted_grid(const CollectedRows<Real>& rows, const Levels<KeyOf<Real>>& lev
     }
     add_buckets(from.open_end, from.buckets.size());
     // A threshold lies between two observed scores: the one next below the open range is the only one that can matter.
-    if (from.open_begin < from.open_end && from.open_end < from.buckets.size() && below[at]) {
+    if (from.open_begin < from.open_end && from.open_end < from.buckets.size() && below[at] != 0) {
       bins[at][bins[at].size() - (from.buckets.size() - from.open_end)].highest =
-          static_cast<double>(value_of_key(*below[at]));
+          static_cast<double>(value_of_key(below[at]));
     }
   }
   Grid grid;
@@ -358,13 +361,14 @@ Grid sorted_grid(const CollectedRows<Real>& rows, const Levels<KeyOf<Real>>& lev
 
 /// sample: keys of some rows. Without `with_single` that grid is empty.
 template <typename Rows>
-NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows::Real> range,
+NearOptimumGrids find_near_optimum(const Rows& rows, Range<double> range,
                                    std::span<const KeyOf<typename Rows::Real>> sample, const OpenLimit& limit,
                                    const std::vector<double>& edges, const Objective& objective, bool with_single) {
   using Real = typename Rows::Real;
   using Key = KeyOf<Real>;
   const std::size_t num_levels = edges.size() + 1;
-  const KeyMap<Key> map(detail::ordered_key(range.low), detail::ordered_key(range.high), sample,
+  const KeyMap<Key> map(detail::ordered_key(static_cast<Real>(range.low)),
+                        detail::ordered_key(static_cast<Real>(range.high)), sample,
                         std::clamp<std::size_t>((std::size_t{1} << 14) / num_levels, 512, 4096));
   Levels<Key> levels = count_in_buckets(rows, num_levels, map);
   Levels<Key> single;
@@ -385,20 +389,20 @@ NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows
   tbb::enumerable_thread_specific<Below> parts([&] { return Below{KeysBelow<Key>(num_levels), KeysBelow<Key>(1)}; });
   CollectedRows<Real> collected;
   if (open.any() || open_single.any()) {
-    const detail::Range<Real> wanted{value_of_key(std::min(open.lowest(), open_single.lowest())),
-                                     value_of_key(std::max(open.highest(), open_single.highest()))};
+    const Range<Real> wanted{value_of_key(std::min(open.lowest(), open_single.lowest())),
+                             value_of_key(std::max(open.highest(), open_single.highest()))};
     if (with_single) {
       collected = detail::collect(rows, wanted, [&] {
         return [&, &highest = parts.local()](std::size_t level, Key key) {
-          if (open.is_below(level, key)) raise(highest.levels[level], key);
-          if (open_single.is_below(0, key)) raise(highest.single[0], key);
+          highest.levels[level] = std::max(highest.levels[level], open.below_or_0(level, key));
+          highest.single[0] = std::max(highest.single[0], open_single.below_or_0(0, key));
           return open.holds(level, key) || open_single.holds(0, key);
         };
       });
     } else {
       collected = detail::collect(rows, wanted, [&] {
         return [&, &highest = parts.local()](std::size_t level, Key key) {
-          if (open.is_below(level, key)) raise(highest.levels[level], key);
+          highest.levels[level] = std::max(highest.levels[level], open.below_or_0(level, key));
           return open.holds(level, key);
         };
       });
@@ -406,10 +410,8 @@ NearOptimumGrids find_near_optimum(const Rows& rows, detail::Range<typename Rows
   }
   Below below{KeysBelow<Key>(num_levels), KeysBelow<Key>(1)};
   for (const Below& part : parts) {
-    for (std::size_t at = 0; at < num_levels; ++at) {
-      if (part.levels[at]) raise(below.levels[at], *part.levels[at]);
-    }
-    if (part.single[0]) raise(below.single[0], *part.single[0]);
+    for (std::size_t at = 0; at < num_levels; ++at) below.levels[at] = std::max(below.levels[at], part.levels[at]);
+    below.single[0] = std::max(below.single[0], part.single[0]);
   }
   // Among the collected rows another look is cheaper than sorting all of them, and solving on as many bins.
   const OpenLimit few{std::size_t{1} << 16, std::size_t{1} << 18};
@@ -426,10 +428,10 @@ bool has_chain_of_items(const Objective& objective) {
   return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta;
 }
 
-std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, const std::vector<double>& edges,
-                                                  const Objective& objective, bool with_single) {
+std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, Range<double> scores,
+                                                  const std::vector<double>& edges, const Objective& objective,
+                                                  bool with_single) {
   if (samples.size() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
-  validate(samples);
   if (!samples.weight.empty() || !has_chain_of_items(objective)) return std::nullopt;
   if (samples.size() < detail::kFewRows) {
     return NearOptimumGrids{count_distinct(samples, edges), with_single ? count_distinct(samples, {}) : Grid{}};
@@ -439,7 +441,7 @@ std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, const 
     const auto level =
         samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
     const auto sample = detail::sample_keys(score, kSampleSize);
-    return find_near_optimum(detail::RowsInMemory<Real>{score, samples.label, level}, detail::range_of(score),
+    return find_near_optimum(detail::RowsInMemory<Real>{score, samples.label, level}, scores,
                              std::span<const KeyOf<Real>>(sample), {score.size() / 5, score.size()}, edges, objective,
                              with_single);
   });
@@ -462,14 +464,15 @@ std::optional<Grid> boundary_of(std::optional<NearOptimumGrids> grids) {
 
 }  // namespace
 
-std::optional<Grid> count_near_optimum(const Samples& samples, const std::vector<double>& edges,
-                                       const Objective& objective) {
-  return boundary_of(find_near_optimum(samples, edges, objective, false));
+std::optional<Grid> count_near_optimum(const Samples& samples, const SampleRanges& ranges,
+                                       const std::vector<double>& edges, const Objective& objective) {
+  return boundary_of(find_near_optimum(samples, ranges.score, edges, objective, false));
 }
 
-std::optional<NearOptimumGrids> count_near_optimum_and_single(const Samples& samples, const std::vector<double>& edges,
+std::optional<NearOptimumGrids> count_near_optimum_and_single(const Samples& samples, const SampleRanges& ranges,
+                                                              const std::vector<double>& edges,
                                                               const Objective& objective) {
-  return find_near_optimum(samples, edges, objective, true);
+  return find_near_optimum(samples, ranges.score, edges, objective, true);
 }
 
 std::optional<Grid> count_near_optimum(const SampleBatches& batches, const BatchOverview& overview,

@@ -27,6 +27,9 @@ enum class Binning {
 /// ties move up. Throws InvalidInput.
 [[nodiscard]] std::vector<double> uncertainty_edges(RealSpan uncertainty, int levels,
                                                     Binning binning = Binning::kEquiWeight);
+/// The same for values that are known to be finite and to have this range, as validate(Samples) gives it.
+[[nodiscard]] std::vector<double> uncertainty_edges(RealSpan uncertainty, Range<double> range, int levels,
+                                                    Binning binning);
 
 /// How one row's weight becomes an integer number of units. Without weights the unit is 1.
 ///

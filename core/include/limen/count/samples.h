@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "limen/base/real_span.h"
@@ -19,11 +21,28 @@ struct Samples {
   [[nodiscard]] std::size_t size() const { return label.size(); }
 };
 
-/// Checks lengths, finiteness, label values and weights, in parallel; does not ask for both classes.
-/// Throws InvalidInput that names the function, the column, the row (from 0) and the value.
-void validate(const Samples& samples);
+/// Smallest and largest of some values; of none: low > high.
+template <typename Real>
+struct Range {
+  Real low = std::numeric_limits<Real>::infinity();
+  Real high = -std::numeric_limits<Real>::infinity();
+
+  void add(Range other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+};
 
 /// Throws InvalidInput that names the function, the column, the row (from 0) and the value when one is NaN or infinite.
-void check_finite(RealSpan column, const char* function, const char* name);
+Range<double> finite_range(RealSpan column, const char* function, const char* name);
+
+struct SampleRanges {
+  Range<double> score;
+  Range<double> uncertainty;
+};
+
+/// Checks lengths, finiteness, label values and weights, in parallel; does not ask for both classes.
+/// Throws InvalidInput that names the function, the column, the row (from 0) and the value.
+SampleRanges validate(const Samples& samples);
 
 }  // namespace limen

@@ -25,10 +25,10 @@ namespace limen {
 /// Where no boundary is feasible solve_exact says so on this grid too, but the precision it names as the best
 /// attainable is only one that is attained.
 ///
-/// Unset where count_distinct is the way: rows with weights, and the goals kRecall and kFBeta. Throws InvalidInput,
-/// also when there are no rows.
-[[nodiscard]] std::optional<Grid> count_near_optimum(const Samples& samples, const std::vector<double>& edges,
-                                                     const Objective& objective);
+/// ranges: as validate(samples) gives them. Unset where count_distinct is the way: rows with weights, and the goals
+/// kRecall and kFBeta. Throws InvalidInput when there are no rows.
+[[nodiscard]] std::optional<Grid> count_near_optimum(const Samples& samples, const SampleRanges& ranges,
+                                                     const std::vector<double>& edges, const Objective& objective);
 
 struct NearOptimumGrids {
   Grid boundary;  ///< as count_near_optimum gives for the edges
@@ -37,6 +37,7 @@ struct NearOptimumGrids {
 
 /// Both from the same passes over the rows.
 [[nodiscard]] std::optional<NearOptimumGrids> count_near_optimum_and_single(const Samples& samples,
+                                                                            const SampleRanges& ranges,
                                                                             const std::vector<double>& edges,
                                                                             const Objective& objective);
 
