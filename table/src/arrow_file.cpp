@@ -110,9 +110,10 @@ void refuse_damaged(const std::string& name, std::string_view what, std::string_
 }
 
 // Lives as long as the process, because Arrow's input threads may give back a buffer after the file has been closed.
+// The system's allocator, because the others keep tens of megabytes that were given back.
 arrow::MemoryPool* memory_pool() {
   static arrow::MemoryPool* const pool =
-      new arrow::CappedMemoryPool(arrow::default_memory_pool(), static_cast<std::int64_t>(machine_memory()));
+      new arrow::CappedMemoryPool(arrow::system_memory_pool(), static_cast<std::int64_t>(machine_memory()));
   return pool;
 }
 

@@ -133,6 +133,7 @@ const CsvRow* CsvRows::next() {
 // Splits the record at begin_ into row_ and moves begin_ behind it.
 void CsvRows::split_record() {
   const char* at = begin_;
+  const char* line_end = find(at, end_, '\n');
   bool has_quotes = false;
   fields_.clear();
   while (true) {
@@ -155,7 +156,8 @@ void CsvRows::split_record() {
                " has text after its closing quote (a quote inside a quoted field is written twice)");
       }
     } else {
-      while (at != end_ && *at != separator_ && *at != '\n') ++at;
+      if (line_end < at) line_end = find(at, end_, '\n');  // a quoted field held a line end
+      at = find(at, line_end, separator_);
     }
     const bool is_last = at == end_ || *at == '\n';
     const char* const field_end = is_last && at != field && at[-1] == '\r' ? at - 1 : at;

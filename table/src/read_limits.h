@@ -30,8 +30,8 @@ struct Limits {
   const auto share = [&](std::uint64_t bytes, std::uint64_t low, std::uint64_t high) {
     return static_cast<std::size_t>(std::clamp(bytes, low, high));
   };
-  limits.batch_rows = share(*max_bytes / 4 / 50, 1 << 14, limits.batch_rows);
-  limits.chunks_per_run = share(*max_bytes / 8 / limits.chunk_bytes, 2, limits.chunks_per_run);
+  limits.batch_rows = share(*max_bytes / 2 / 50, 1 << 14, limits.batch_rows);
+  limits.chunks_per_run = share(*max_bytes / 4 / limits.chunk_bytes, 2, limits.chunks_per_run);
   limits.unit_values = share(*max_bytes / 8 / 16, 1 << 16, limits.unit_values);
   return limits;
 }

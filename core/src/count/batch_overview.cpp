@@ -48,10 +48,13 @@ class BatchQuantiles {
     const std::vector<std::uint64_t> sample = detail::sample_keys(std::span<const double>(first_), detail::kFewRows);
     const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
     const detail::KeyMap<std::uint64_t> map(*least, *most, sample, detail::quantile_buckets(levels_));
-    counter_.emplace(map, detail::guess_buckets(map, std::span<const std::uint64_t>(sample), levels_), most_rows_);
+    counter_.emplace(map, detail::guess_buckets(map, std::span<const std::uint64_t>(sample), levels_),
+                     kKeysPerRow * most_rows_);
     counter_->add(detail::RowsInMemory<double>{first_});
     first_ = {};
   }
+
+  static constexpr std::size_t kKeysPerRow = 2;  // a key takes no more than half of the memory of a row
 
   int levels_;
   std::size_t most_rows_;
