@@ -91,6 +91,54 @@ void fit_500_bins(benchmark::State& state) {
 }
 BENCHMARK(fit_500_bins)->Name("fit_exact/float/n:10M/levels:11/bins:500")->Unit(benchmark::kMillisecond)->UseRealTime();
 
+void fit_goal(benchmark::State& state, const Objective& objective) {
+  const Samples samples = float_rows().samples();
+  for (auto _ : state) benchmark::DoNotOptimize(fit_boundary(samples, objective, every_score(11)));
+  report_rows(state);
+}
+BENCHMARK_CAPTURE(fit_goal, recall, max_precision_at_recall({8, 10}))
+    ->Name("fit_exact/float/n:10M/levels:11/goal:recall")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_goal, f_beta, max_f_beta({1, 1}))
+    ->Name("fit_exact/float/n:10M/levels:11/goal:f-beta")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_goal, cost, min_cost({1, 1}, {5, 1}))
+    ->Name("fit_exact/float/n:10M/levels:11/goal:cost")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// A method of the paper on the bins that are its default.
+void fit_method(benchmark::State& state, Method method) {
+  const Samples samples = float_rows().samples();
+  FitOptions options;
+  options.levels = 11;
+  options.method = method;
+  for (auto _ : state) benchmark::DoNotOptimize(fit_boundary(samples, kObjective, options));
+  report_rows(state);
+}
+BENCHMARK_CAPTURE(fit_method, hr, Method::kHr)
+    ->Name("fit_hr/float/n:10M/levels:11")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_method, gmt, Method::kGmt)
+    ->Name("fit_gmt/float/n:10M/levels:11")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_method, mist, Method::kMist)
+    ->Name("fit_mist/float/n:10M/levels:11")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_method, ew_dpmt, Method::kEwDpmt)
+    ->Name("fit_ew-dpmt/float/n:10M/levels:11")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(fit_method, vw_dpmt, Method::kVwDpmt)
+    ->Name("fit_vw-dpmt/float/n:10M/levels:11")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
 void edges_only(benchmark::State& state) {
   const Samples samples = float_rows().samples();
   for (auto _ : state) benchmark::DoNotOptimize(uncertainty_edges(samples.uncertainty, 11));

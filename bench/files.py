@@ -21,9 +21,9 @@ BARE = ("import sys, time, pyarrow.parquet as p; c = ['score', 'uncertainty', 'l
         "start = time.perf_counter(); p.read_table(sys.argv[1], columns=c); print(time.perf_counter() - start)")
 
 
-def write_file(path, rows):
+def write_file(path, rows, seed=1):
     """Rows like those of large_samples.h, a million a row group."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     schema = pa.schema([("id", pa.int64()), ("score", pa.float32()), ("uncertainty", pa.float32()), ("label", pa.bool_())])
     with pq.ParquetWriter(path, schema) as writer:
         for begin in range(0, rows, 1_000_000):
@@ -90,6 +90,15 @@ def main():
     [limited] = by_turns([fit + [str(large), "--max-memory", "200MB"]], 3)
     print(f"\n{LARGE_MILLIONS} million rows, {9 * LARGE_MILLIONS} MB of columns, with a limit of 200 MB: "
           f"{shortest(limited):.1f} s, peak {peak(limited):.0f} MB.")
+    million = str(folder / "rows_1m.parquet")
+    other = folder / "rows_1m_test.parquet"
+    write_file(other, 1_000_000, seed=2)
+    compare = [program, "compare", "--valid", million, "--test", str(other), "--precision", "0.7,0.8,0.9"]
+    both, once, again = by_turns(
+        [compare, [sys.executable, "-c", READ, million], [sys.executable, "-c", READ, str(other)]], 5)
+    print(f"\n`compare` of all methods at three bounds, a million rows each side: {shortest(both):.2f} s; the commands that read "
+          f"the two files with pyarrow: {shortest(once) + shortest(again):.2f} s, ratio "
+          f"{shortest(both) / (shortest(once) + shortest(again)):.2f}.")
 
 
 if __name__ == "__main__":

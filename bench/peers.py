@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression, isotonic_regression
 from sklearn.metrics import precision_recall_curve
 
+METHODS = ["fit_hr", "fit_gmt", "fit_mist", "fit_ew-dpmt", "fit_vw-dpmt"]
+
 
 def timed(function, repeats):
     """Shortest of `repeats` runs, in milliseconds."""
@@ -37,6 +39,7 @@ def main():
     sorted_score, sorted_label = score[order].astype(float), label[order].astype(float)
     peers = {
         "sklearn precision_recall_curve": timed(lambda: precision_recall_curve(label, score), 2),
+        "np.sort of the scores": timed(lambda: np.sort(score), 3),
         "numpy score >= t": timed(lambda: score >= np.float32(0.5), 10),
         "sklearn isotonic_regression, sorted": timed(lambda: isotonic_regression(sorted_label), 2),
         "sklearn IsotonicRegression.fit": timed(lambda: IsotonicRegression().fit(score.astype(float), label), 1),
@@ -44,8 +47,11 @@ def main():
     pairs = [
         ("fit_exact/float/n:10M/levels:11", "sklearn precision_recall_curve"),
         ("fit_exact/float/n:10M/levels:3", "sklearn precision_recall_curve"),
+        ("fit_exact/float/n:10M/levels:11", "np.sort of the scores"),
         ("fit_exact/float/n:10M/levels:11", "peer/std_sort_of_scores/float/n:10M"),
         ("fit_exact/float/n:10M/levels:11", "peer/parallel_sort_of_scores/float/n:10M"),
+        *((name, "fit_exact/float/n:10M/levels:11") for name in ours
+          if name.startswith("fit_exact/float/n:10M/levels:11/") or name.split("/")[0] in METHODS),
         ("decide/float/n:10M/levels:3", "numpy score >= t"),
         ("decide/float/n:10M/levels:11", "numpy score >= t"),
         ("decide/float/n:10M/levels:100", "numpy score >= t"),

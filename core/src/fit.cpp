@@ -194,7 +194,10 @@ BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& opti
 /// What count_near_optimum does not count cannot be fitted from batches.
 template <typename Counted>
 Counted need_counted(std::optional<Counted> counted) {
-  if (!counted) throw InvalidInput("fit_boundary", "rows in batches cannot have this objective, or so many levels");
+  if (!counted)
+    throw InvalidInput(
+        "fit_boundary",
+        "rows in batches cannot have this objective: a recall bound of 0, or a beta of more than three digits");
   return *std::move(counted);
 }
 

@@ -89,10 +89,13 @@ void check_all_shapes(std::size_t size, int instances, std::uint64_t seed, int s
       const BatchOverview overview = summarize_batches(batches, num_levels);
       ASSERT_EQ(overview.edges, edges);
       const bool in_memory = size >= 130'000;
-      std::vector<Objective> objectives = {max_recall_at_precision({1, 2}), max_recall_at_flag_rate({1, 10})};
+      std::vector<Objective> objectives = {max_recall_at_precision({1, 2}), max_recall_at_flag_rate({1, 10}),
+                                           max_precision_at_recall({7, 10}), max_f_beta({1, 1})};
       if (!in_memory) {
         objectives.insert(objectives.end(), {max_recall_at_precision({4, 5}), max_recall_at_precision({0, 1}),
-                                             max_recall_at_false_positive_rate({1, 50}), min_cost({1, 1}, {2, 1})});
+                                             max_recall_at_false_positive_rate({1, 50}), min_cost({1, 1}, {2, 1}),
+                                             max_precision_at_recall({1, 10}), max_precision_at_recall({1, 1}),
+                                             max_f_beta({1, 3}), max_f_beta({500, 7})});
       }
       for (const Objective& objective : objectives) {
         SCOPED_TRACE(shape + " " + std::to_string(instance) + ", " + std::to_string(num_levels) + " levels, " +
@@ -285,7 +288,9 @@ TEST(FitBoundaryInBatches, RefusesWhatNeedsAllRowsAtOnce) {
   FitOptions options;
   options.method = Method::kMist;
   EXPECT_THROW((void)fit_boundary(batches, max_recall_at_precision({1, 2}), options), InvalidInput);
-  EXPECT_THROW((void)fit_boundary(batches, max_f_beta({1, 1})), InvalidInput);
+  EXPECT_THROW((void)fit_boundary(batches, max_precision_at_recall({0, 1})), InvalidInput);
+  EXPECT_EQ(fit_boundary(batches, max_f_beta({1, 1})).boundary,
+            fit_boundary(rows.samples(), max_f_beta({1, 1})).boundary);
 }
 
 /// Rows that are other ones from some pass on, as those of a file that is written over.
@@ -363,12 +368,12 @@ TEST(FitBoundaryInBatches, RefusesRowsThatChangeBetweenPasses) {
   }
 }
 
-TEST(CountNearOptimum, LeavesWeightsAndParametricGoalsToTheSort) {
+TEST(CountNearOptimum, LeavesWeightsAndWhatNoKnapsackBoundsToTheSort) {
   std::mt19937_64 random(1);
   const Rows<float> rows = make_rows<float>("uniform", 100, random);
   Samples samples = rows.samples();
-  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_precision_at_recall({1, 2})));
-  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_f_beta({1, 1})));
+  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_precision_at_recall({0, 1})));
+  EXPECT_FALSE(count_near_optimum(samples, validate(samples), {}, max_f_beta({1001, 1000})));
   EXPECT_TRUE(count_near_optimum(samples, validate(samples), {}, max_recall_at_flag_rate({1, 2})));
   const std::vector<double> weight(100, 2.0);
   samples.weight = weight;

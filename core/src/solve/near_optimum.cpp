@@ -240,6 +240,14 @@ Grid bucket_grid(const Levels<Key>& levels, const std::vector<double>& edges, bo
   return grid;
 }
 
+/// A knapsack in which the boundaries that are at least as good as `incumbent` have at least its profit.
+Knapsack knapsack_above(const Problem& problem, const Counts& incumbent) {
+  if (problem.knapsack()) return *problem.knapsack();
+  return problem.objective().goal == Goal::kRecall
+             ? make_recall_knapsack(problem.objective(), problem.totals(), incumbent)
+             : make_f_beta_knapsack(problem.objective(), problem.totals(), incumbent);
+}
+
 /// Closes the buckets in which no optimal boundary can end.
 template <typename Key>
 void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const Objective& objective) {
@@ -248,7 +256,7 @@ void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const 
   // Where no boundary between buckets meets a precision bound, its flagged counts are 0: as good as any feasible one at
   // worst.
   const Solution incumbent = solve_exact(problem, {.max_states = 20'000});
-  const Knapsack& knapsack = *problem.knapsack();
+  const Knapsack knapsack = knapsack_above(problem, incumbent.flagged);
 
   // The relaxation of the optimistic grid prices every prefix, and bound - profit of any boundary is at least the sum
   // of the losses of its prefixes.
@@ -256,9 +264,10 @@ void close_buckets(Levels<Key>& levels, const std::vector<double>& edges, const 
   const Relaxation relaxation = relax(chain, knapsack);
   const Prices prices = prices_of(chain, knapsack, relaxation);
   const Counts vertex = counts_after(chain, relaxation.vertex);
-  const double gap = prices.gap + static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
-  // Rounding errors are of relative size 1e-15, but of the parts, which can be larger than their difference.
-  const double limit = gap + 1e-9 * (std::abs(gap) + static_cast<double>(problem.totals().all.positives) * 1e-3 + 1);
+  const double ahead = static_cast<double>(knapsack.profit(vertex) - knapsack.profit(incumbent.flagged));
+  // Rounding errors are of relative size 1e-15, but of the parts, which can be larger than their sum.
+  const double all = static_cast<double>(knapsack.profit.positives * problem.totals().all.positives);
+  const double limit = prices.gap + ahead + 1e-9 * (std::abs(prices.gap) + std::abs(ahead) + all * 1e-3 + 1);
 
   for (LevelBuckets<Key>& level : levels) {
     Wide best = 0;
@@ -424,15 +433,17 @@ NearOptimumGrids find_near_optimum(const Rows& rows, Range<double> range,
 
 constexpr std::size_t kSampleSize = std::size_t{1} << 15;
 
-bool has_chain_of_items(const Objective& objective) {
-  return objective.goal != Goal::kRecall && objective.goal != Goal::kFBeta;
+/// Whether knapsack_above serves.
+bool is_bounded_by_knapsack(const Objective& objective) {
+  if (objective.goal == Goal::kRecall) return objective.bound.num > 0;
+  return objective.goal != Goal::kFBeta || (objective.beta.num <= 1000 && objective.beta.den <= 1000);
 }
 
 std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, Range<double> scores,
                                                   const std::vector<double>& edges, const Objective& objective,
                                                   bool with_single) {
   if (samples.size() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
-  if (!samples.weight.empty() || !has_chain_of_items(objective)) return std::nullopt;
+  if (!samples.weight.empty() || !is_bounded_by_knapsack(objective)) return std::nullopt;
   if (samples.size() < detail::kFewRows) {
     return NearOptimumGrids{count_distinct(samples, edges), with_single ? count_distinct(samples, {}) : Grid{}};
   }
@@ -450,7 +461,7 @@ std::optional<NearOptimumGrids> find_near_optimum(const Samples& samples, Range<
 std::optional<NearOptimumGrids> find_near_optimum(const SampleBatches& batches, const BatchOverview& overview,
                                                   const Objective& objective, std::size_t most_rows, bool with_single) {
   if (overview.rows() == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
-  if (!has_chain_of_items(objective)) return std::nullopt;
+  if (!is_bounded_by_knapsack(objective)) return std::nullopt;
   const auto sample = detail::sample_keys(std::span<const double>(overview.score_sample), kSampleSize);
   const detail::RowsInBatches rows{.batches = batches, .fingerprint = overview.fingerprint, .edges = overview.edges};
   return find_near_optimum(rows, {overview.lowest_score, overview.highest_score},

@@ -57,6 +57,13 @@ Knapsack make_recall_knapsack(const Objective& objective, const Totals& totals, 
           (den - num) * totals.positives_low - den * totals.all.positives};
 }
 
+Knapsack make_f_beta_knapsack(const Objective& objective, const Totals& totals, const Counts& reference) {
+  // F-beta = (1 + beta^2) positives / (beta^2 P + rows), against that of the reference.
+  const Wide num = Wide{objective.beta.num} * objective.beta.num;
+  const Wide den = Wide{objective.beta.den} * objective.beta.den;
+  return {{-den * reference.positives, num * totals.all.positives + den * reference.rows}, {}, 0};
+}
+
 Relaxation relax(const Chain& hull, const Knapsack& knapsack) {
   // Rates fall along the chain and profit grows with positives, so blocks of positive profit come first.
   const auto end = std::partition_point(hull.begin(), hull.end(), [&](const ChainStep& step) {

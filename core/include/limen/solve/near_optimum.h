@@ -25,8 +25,8 @@ namespace limen {
 /// Where no boundary is feasible solve_exact says so on this grid too, but the precision it names as the best
 /// attainable is only one that is attained.
 ///
-/// ranges: as validate(samples) gives them. Unset where count_distinct is the way: rows with weights, and the goals
-/// kRecall and kFBeta. Throws InvalidInput when there are no rows.
+/// ranges: as validate(samples) gives them. Unset where count_distinct is the way: rows with weights, kRecall with a
+/// bound of 0, kFBeta with a beta of more than three digits. Throws InvalidInput when there are no rows.
 [[nodiscard]] std::optional<Grid> count_near_optimum(const Samples& samples, const SampleRanges& ranges,
                                                      const std::vector<double>& edges, const Objective& objective);
 

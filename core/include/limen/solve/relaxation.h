@@ -33,6 +33,9 @@ struct Knapsack {
 /// The knapsack of kRecall for a known achievable precision reference.positives / reference.rows: profit is how much a
 /// boundary exceeds it.
 [[nodiscard]] Knapsack make_recall_knapsack(const Objective& objective, const Totals& totals, const Counts& reference);
+/// The same for kFBeta: a boundary has more profit than the reference just when its F-beta is higher. beta: a fraction
+/// of numbers up to 1000, so that nothing overflows.
+[[nodiscard]] Knapsack make_f_beta_knapsack(const Objective& objective, const Totals& totals, const Counts& reference);
 
 /// The linear relaxation of a knapsack, in which one block of the hull chain may be taken in part: where it ends.
 struct Relaxation {
