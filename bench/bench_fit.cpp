@@ -227,7 +227,9 @@ void decide_rows(benchmark::State& state) {
   for (int edge = 1; edge < state.range(0); ++edge) {
     rule.uncertainty_edges.push_back(edge / static_cast<double>(state.range(0)));
   }
-  rule.score_thresholds.assign(static_cast<std::size_t>(state.range(0)), 0.5);
+  for (int level = 0; level < state.range(0); ++level) {
+    rule.score_thresholds.emplace_back(0.4 + 0.2 * level / static_cast<double>(state.range(0)));
+  }
   std::vector<std::uint8_t> decision(kRows);
   for (auto _ : state) {
     decide(rule, std::span(float_rows().score), std::span(float_rows().uncertainty), decision);
@@ -240,6 +242,7 @@ BENCHMARK(decide_rows)
     ->ArgName("levels")
     ->Arg(3)
     ->Arg(11)
+    ->Arg(100)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -18,15 +18,18 @@
 namespace limen::cli {
 namespace {
 
+constexpr const char* kAuto = "auto";
+
 struct FitFlags {
   std::vector<std::string> inputs;
   std::string counts;
   std::string edges;
   std::string max_memory;
   std::string output;
-  std::string method = "exact";
+  std::string method;  // empty: see method_of
   ObjectiveFlags objective;
   BinningFlags binning;
+  std::string levels_from = "top";
   TableFlags table;
   bool json = false;
 };
@@ -48,9 +51,10 @@ std::string certificate_text(const Boundary& boundary) {
       recall ? count_text(holdout.objective_bound) + " true positives" : fmt::format("{:.6g}", holdout.objective_bound);
   if (holdout.optimal) {
     return boundary.method == Method::kSt
-               ? "proved optimal: no single threshold does better"
-               : "proved optimal: no boundary on these levels and bins does better than " + bound;
+               ? "proved optimal on this hold-out: no single threshold does better"
+               : "proved optimal on this hold-out: no boundary on these levels and bins does better than " + bound;
   }
+  if (boundary.method == Method::kSmooth) return "the best of the smooth boundaries on this hold-out";
   const double gap = std::abs(holdout.objective_bound - holdout.objective_value);
   return fmt::format("no boundary on these levels and bins does better than {}; gap {}", bound,
                      recall ? count_text(gap) : fmt::format("{:.3g}", gap));
@@ -87,18 +91,19 @@ std::string gain_over_st(const Boundary& boundary, const FitResult& st, bool has
   const HoldoutSummary& base = st.boundary->holdout;
   const HoldoutSummary& ours = boundary.holdout;
   if (boundary.objective.goal == Goal::kRecall) {
-    return fmt::format("best single threshold: precision {}; the 2-D boundary: {} ({})", ratio_text(base.precision()),
-                       ratio_text(ours.precision()), gain_text(ours.precision(), base.precision()));
+    return fmt::format("best single threshold on this hold-out: precision {}; the 2-D boundary: {} ({})",
+                       ratio_text(base.precision()), ratio_text(ours.precision()),
+                       gain_text(ours.precision(), base.precision()));
   }
   if (!maximizes_recall(boundary.objective)) {
-    return fmt::format("best single threshold: {} {:.6g}; the 2-D boundary: {:.6g} ({})",
+    return fmt::format("best single threshold on this hold-out: {} {:.6g}; the 2-D boundary: {:.6g} ({})",
                        boundary.objective.goal == Goal::kCost ? "cost" : "F-beta", base.objective_value,
                        ours.objective_value, gain_text(ours.objective_value, base.objective_value));
   }
   std::string text =
-      fmt::format("best single threshold: recall {}; the 2-D boundary: {} ({})", ratio_text(base.recall()),
-                  ratio_text(ours.recall()), gain_text(ours.recall(), base.recall()));
-  if (ours.true_positives <= base.true_positives) {
+      fmt::format("best single threshold on this hold-out: recall {}; the 2-D boundary: {} ({})",
+                  ratio_text(base.recall()), ratio_text(ours.recall()), gain_text(ours.recall(), base.recall()));
+  if (ours.true_positives <= base.true_positives && boundary.method != Method::kSmooth) {
     text += boundary.method == Method::kExact && has_all ? ": uncertainty brings nothing here"
             : has_all                                    ? "; --method exact is never below it"
                                                          : "; --method exact --bins all is never below it";
@@ -178,9 +183,14 @@ struct Fitted {
   std::optional<FitResult> single;
 };
 
-Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool with_single) {
+Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool is_auto,
+                   bool with_single) {
   options.most_rows_kept = holdout.most_rows_kept;
   const auto fit = [&](const auto& rows) -> Fitted {
+    if (is_auto) {
+      FitBesideSingle both = fit_auto(rows, objective, options);
+      return {std::move(both.fit), std::move(both.single)};
+    }
     if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt};
     FitBesideSingle both = fit_beside_single(rows, objective, options);
     return {std::move(both.fit), std::move(both.single)};
@@ -247,20 +257,43 @@ void print_summary(const Boundary& boundary, int levels_used) {
   fmt::print("  {}\n", certificate_text(boundary));
 }
 
+/// What was chosen and why, and what to expect of it.
+void print_choice(const Boundary& boundary) {
+  fmt::print("auto: {}\n", boundary.chosen_by->why);
+  const Expected& expected = *boundary.expected;
+  fmt::print("  expected in deployment: precision {} to {}, recall {} to {} (on rows left out, cross-validation)\n",
+             ratio_text(expected.precision_low), ratio_text(expected.precision_high), ratio_text(expected.recall_low),
+             ratio_text(expected.recall_high));
+}
+
+/// Levels and bins say how to use the uncertainty: then nothing is left to choose.
+std::string method_of(const FitFlags& flags) {
+  if (!flags.method.empty()) return flags.method;
+  const bool decided = !flags.binning.levels.empty() || !flags.binning.bins.empty() || !flags.counts.empty();
+  return decided ? "exact" : kAuto;
+}
+
 int run(const FitFlags& flags) {
   const bool counted = !flags.counts.empty();
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
   const Objective objective = make_objective(flags.objective);
   FitOptions options = make_fit_options(flags.binning);
-  options.method = parse_method(flags.method);
+  options.levels_from = parse_levels_from(flags.levels_from);
+  const std::string method = method_of(flags);
+  const bool is_auto = method == kAuto;
+  if (is_auto && counted) throw InvalidInput("--method auto needs rows, not --counts; give --method exact or st");
+  if (is_auto && !(flags.binning.levels.empty() && flags.binning.bins.empty())) {
+    throw InvalidInput("--method auto chooses levels and bins itself; with --levels or --bins give another --method");
+  }
+  if (!is_auto) options.method = parse_method(method);
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
   const std::string name = shown(inputs);
 
   const bool shows_table = !flags.json && flags.output != "-";
-  const bool with_single = shows_table && options.method != Method::kSt;
+  const bool with_single = shows_table && (is_auto || options.method != Method::kSt);
   Fitted fitted;
   if (counted) {
     const Grid grid = read_counted_grid(flags);
@@ -270,16 +303,17 @@ int run(const FitFlags& flags) {
     });
   } else {
     const Holdout holdout = open_holdout(flags);
-    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single); });
+    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, is_auto, with_single); });
   }
   FitResult& result = fitted.fit;
   if (!result.boundary) return report_infeasible(flags, objective, options, result);
   Boundary& boundary = *result.boundary;
+  options.method = boundary.method;
   boundary.score_column = flags.table.read.columns.score;
   boundary.uncertainty_column = flags.table.read.columns.uncertainty;
 
-  if (!counted && options.method != Method::kSt && result.levels_used < options.levels) {
-    fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", name, options.levels,
+  if (!counted && options.method != Method::kSt && result.levels_used < levels_of(options) && !is_auto) {
+    fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", name, levels_of(options),
                result.levels_used);
   }
   const std::string json = to_json(boundary);
@@ -289,8 +323,10 @@ int run(const FitFlags& flags) {
   }
   if (flags.json && flags.output != "-") fmt::print("{}", json);
   if (!shows_table) return kDone;
+  if (boundary.chosen_by) print_choice(boundary);
   print_summary(boundary, result.levels_used);
-  if (fitted.single) fmt::print("  {}\n", gain_over_st(boundary, *fitted.single, counted || !boundary.bins));
+  if (fitted.single && boundary.method != Method::kSt)
+    fmt::print("  {}\n", gain_over_st(boundary, *fitted.single, counted || !boundary.bins));
   fmt::print("\n{}", level_table(boundary, result.levels));
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;
@@ -313,18 +349,25 @@ void add_fit(CLI::App& program, Action& action) {
                    "Files that need more are gone through in batches [half of the machine's memory]")
       ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
-  std::vector<std::string> methods;
+  std::vector<std::string> methods = {kAuto};
   for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
-  verb->add_option("--method", flags->method, method_names())
+  verb->add_option("--method", flags->method,
+                   fmt::format("{}, {} [auto; exact when levels, bins or counts are given]", kAuto, method_names()))
       ->type_name("METHOD")
-      ->capture_default_str()
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
-  add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
+  add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
+  verb->add_option("--levels-from", flags->levels_from,
+                   "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper")
+      ->type_name("ROWS")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"top", "all"}).description(""))
+      ->group("Binning");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(
-      "Example: limen fit holdout.csv --precision 0.9 --levels 3 --bins all -o b.json\n"
+      "Example: limen fit holdout.csv --precision 0.9 -o b.json\n"
+      "auto finds out whether uncertainty helps near the decision, and how much of it to use.\n"
       "Exit code 3: no boundary meets the bound; the best attainable value is printed.");
   verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

@@ -138,9 +138,8 @@ Objective make_objective(const ObjectiveFlags& flags) {
 }
 
 void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins) {
-  verb.add_option("--levels", flags.levels, "Uncertainty levels, 1 to 1000")
+  verb.add_option("--levels", flags.levels, "Uncertainty levels, 1 to 1000 [32 for smooth, else 3]")
       ->type_name("K")
-      ->capture_default_str()
       ->group("Binning");
   verb.add_option("--bins", flags.bins, "Score bins per level, or all: every distinct score [" + default_bins + "]")
       ->type_name("L")
@@ -158,7 +157,7 @@ void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& d
 
 FitOptions make_fit_options(const BinningFlags& flags) {
   FitOptions options;
-  options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000, ""));
+  if (!flags.levels.empty()) options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000, ""));
   if (flags.bins == "all") {
     options.bins = BinCount::all();
   } else if (!flags.bins.empty()) {

@@ -62,7 +62,7 @@ void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags);
 
 /// Flags of the hold-out's binning.
 struct BinningFlags {
-  std::string levels = "3";
+  std::string levels;  // empty: as many as suit the method
   std::string bins;
   std::string binning = "equi-weight";
   int threads = 0;

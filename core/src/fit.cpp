@@ -3,12 +3,15 @@
 
 #include <tbb/task_arena.h>
 
+#include <cmath>
 #include <string>
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
+#include "limen/count/top_rows.h"
 #include "limen/judge/metrics.h"
 #include "limen/solve/near_optimum.h"
+#include "limen/solve/smooth.h"
 
 namespace limen {
 namespace {
@@ -69,8 +72,8 @@ HoldoutSummary summarize(std::size_t rows, bool weighted, const Confusion& total
 }  // namespace
 
 void validate(const FitOptions& options) {
-  if (options.levels < 1 || options.levels > 1000) {
-    throw InvalidInput("fit_boundary", "levels is " + std::to_string(options.levels) + ", must be 1 to 1000");
+  if (options.levels && (*options.levels < 1 || *options.levels > 1000)) {
+    throw InvalidInput("fit_boundary", "levels is " + std::to_string(*options.levels) + ", must be 1 to 1000");
   }
   constexpr std::int64_t kMostBins = std::int64_t{1} << 30;
   if (options.bins && options.bins->count && (*options.bins->count < 1 || *options.bins->count > kMostBins)) {
@@ -86,14 +89,48 @@ void validate(const FitOptions& options) {
   }
 }
 
+int levels_of(const FitOptions& options) {
+  const MethodInfo& info = info_of(options.method);
+  return info.has_levels() ? options.levels.value_or(info.levels) : 1;
+}
+
 BinCount bins_of(const FitOptions& options) {
   if (options.bins) return *options.bins;
   return info_of(options.method).needs_bins ? BinCount::of(500) : BinCount::all();
 }
 
+namespace {
+
+/// How many of the rows are near the decision. all_in_one: their grid of one level.
+std::int64_t num_near(const Grid& all_in_one, const Objective& objective, std::size_t rows) {
+  const auto near = static_cast<double>(rows_near_decision(all_in_one, objective));
+  return std::llround(near / static_cast<double>(total_counts(all_in_one).rows) * static_cast<double>(rows));
+}
+
+Grid count_single(const Samples& samples, const SampleRanges& ranges, const Objective& objective) {
+  std::optional<Grid> near = count_near_optimum(samples, ranges, {}, objective);
+  return near ? *std::move(near) : count_distinct(samples, {}, weight_units(samples, positive_rounding(objective)));
+}
+
+/// Equal intervals of uncertainty are of its whole range.
+bool levels_from_top(const FitOptions& options) {
+  return options.levels_from == LevelsFrom::kTop && options.binning == Binning::kEquiWeight;
+}
+
+std::vector<double> level_edges(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
+                                const FitOptions& options) {
+  const int levels = levels_of(options);
+  if (levels == 1 || !levels_from_top(options)) {
+    return uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
+  }
+  const std::int64_t near = num_near(count_single(samples, ranges, objective), objective, samples.size());
+  return top_edges(samples, top_score(samples, near), levels);
+}
+
+}  // namespace
+
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const int levels = info_of(options.method).has_levels ? options.levels : 1;
-  const std::vector<double> edges = uncertainty_edges(samples.uncertainty, levels, options.binning);
+  const std::vector<double> edges = level_edges(samples, validate(samples), objective, options);
   const auto bins = bins_of(options).count;
   const WeightUnits units = weight_units(samples, positive_rounding(objective));
   return bins ? count_bins(samples, edges, *bins, options.binning, units) : count_distinct(samples, edges, units);
@@ -109,9 +146,13 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
   if (solution.status != SolveStatus::kInfeasible) {
     Boundary boundary;
     boundary.rule = make_rule(grid, solution.taken);
+    if (options.method == Method::kSmooth) {
+      boundary.rule.score_thresholds = smooth_thresholds(grid, rows_near_decision(grid, objective), solution.taken);
+    }
     boundary.objective = objective;
     boundary.method = options.method;
     boundary.binning = options.binning;
+    boundary.levels_from = grid.num_levels() > 1 && levels_from_top(options) ? LevelsFrom::kTop : LevelsFrom::kAll;
     boundary.bins = bins_of(options).count;
     Evaluation evaluation = evaluate_solution(weighted, grid, solution, boundary.rule);
     boundary.holdout = summarize(rows, grid.totals.has_value(), evaluation.total, grid, solution, objective);
@@ -124,14 +165,13 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
 
 /// Whether the answer is exact over every distinct score: then it is enough to look at the scores that can matter.
 bool is_exact_over_scores(const FitOptions& options) {
-  return !info_of(options.method).needs_bins && !bins_of(options).count;
+  return (options.method == Method::kExact || options.method == Method::kSt) && !bins_of(options).count;
 }
 
 std::optional<Grid> count_what_matters(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
                                        const FitOptions& options) {
   if (!is_exact_over_scores(options)) return std::nullopt;
-  const int levels = info_of(options.method).has_levels ? options.levels : 1;
-  const auto edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
+  const auto edges = level_edges(samples, ranges, objective, options);
   return count_near_optimum(samples, ranges, edges, objective);
 }
 
@@ -149,6 +189,15 @@ FitResult solve_holdout(const Samples& samples, const Objective& objective, cons
   const Grid grid = make_holdout_grid(samples, objective, options);
   check_classes(grid, weighted != nullptr);
   return pack(samples.size(), weighted, grid, solve(options.method, grid, objective), objective, options);
+}
+
+/// A fit on these edges, whatever the options say of levels.
+FitResult solve_on_edges(const Samples& samples, const SampleRanges& ranges, const std::vector<double>& edges,
+                         const Objective& objective, const FitOptions& options) {
+  const Samples* const weighted = samples.weight.empty() ? nullptr : &samples;
+  std::optional<Grid> grid = count_near_optimum(samples, ranges, edges, objective);
+  if (!grid) grid = count_distinct(samples, edges, weight_units(samples, positive_rounding(objective)));
+  return pack(samples.size(), weighted, *grid, solve(options.method, *grid, objective), objective, options);
 }
 
 FitResult solve_batches(std::size_t rows, const Grid& selected, const Objective& objective, const FitOptions& options) {
@@ -180,25 +229,32 @@ SampleRanges check_rows(const Samples& samples) {
   return validate(samples);
 }
 
-BatchOverview summarize_all(const SampleBatches& batches, const FitOptions& options) {
-  if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
-    throw InvalidInput("fit_boundary",
-                       "rows in batches need method exact or st, every distinct score and equi-weight levels");
-  }
-  BatchOverview overview =
-      summarize_batches(batches, info_of(options.method).has_levels ? options.levels : 1, options.most_rows_kept);
-  if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows");
-  return overview;
-}
-
 /// What count_near_optimum does not count cannot be fitted from batches.
 template <typename Counted>
 Counted need_counted(std::optional<Counted> counted) {
-  if (!counted)
+  if (!counted) {
     throw InvalidInput(
         "fit_boundary",
         "rows in batches cannot have this objective: a recall bound of 0, or a beta of more than three digits");
+  }
   return *std::move(counted);
+}
+
+BatchOverview summarize_all(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
+    throw InvalidInput("fit_boundary",
+                       "rows in batches need method auto, exact or st, every distinct score and equi-weight levels");
+  }
+  const int levels = levels_of(options);
+  const bool from_top = levels > 1 && levels_from_top(options);
+  BatchOverview overview = summarize_batches(batches, from_top ? 1 : levels, options.most_rows_kept);
+  if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
+  if (from_top) {
+    const Grid single = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
+    const std::int64_t near = num_near(single, objective, overview.rows());
+    overview.edges = top_edges(batches, overview, top_score(overview, near), levels);
+  }
+  return overview;
 }
 
 }  // namespace
@@ -216,7 +272,7 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
     const FitOptions single = single_options(options);
     std::optional<NearOptimumGrids> both;
     if (is_exact_over_scores(options) && options.method == Method::kExact) {
-      const auto edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, options.levels, options.binning);
+      const auto edges = level_edges(samples, ranges, objective, options);
       both = count_near_optimum_and_single(samples, ranges, edges, objective);
     }
     if (both) {
@@ -249,7 +305,7 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
 
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    const BatchOverview overview = summarize_all(batches, options);
+    const BatchOverview overview = summarize_all(batches, objective, options);
     const Grid grid = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
     return solve_batches(overview.rows(), grid, objective, options);
   });
@@ -257,11 +313,111 @@ FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
 
 FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    const BatchOverview overview = summarize_all(batches, options);
+    const BatchOverview overview = summarize_all(batches, objective, options);
     const NearOptimumGrids grids =
         need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
     return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
                            solve_batches(overview.rows(), grids.single, objective, single_options(options))};
+  });
+}
+
+namespace {
+
+/// What differs between rows in memory and in batches.
+struct RowsInMemoryFit {
+  const Samples& samples;
+  const SampleRanges& ranges;
+  const FitOptions& options;
+
+  [[nodiscard]] Grid single(const Objective& objective) const { return count_single(samples, ranges, objective); }
+  [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(samples, rows); }
+  [[nodiscard]] std::vector<double> edges(double score, int levels) const { return top_edges(samples, score, levels); }
+  [[nodiscard]] Grid top(std::vector<double> edges, double score, const Objective& objective) const {
+    return samples.weight.empty()
+               ? count_top(samples, ranges, std::move(edges), score)
+               : count_distinct(samples, std::move(edges), weight_units(samples, positive_rounding(objective)));
+  }
+  [[nodiscard]] FitResult exact(const std::vector<double>& edges, const Objective& objective,
+                                const FitOptions& exact_options) const {
+    return solve_on_edges(samples, ranges, edges, objective, exact_options);
+  }
+  [[nodiscard]] std::size_t rows() const { return samples.size(); }
+  [[nodiscard]] const Samples* weighted() const { return samples.weight.empty() ? nullptr : &samples; }
+};
+
+struct RowsInBatchesFit {
+  const SampleBatches& batches;
+  const BatchOverview& overview;
+  const FitOptions& options;
+
+  [[nodiscard]] Grid single(const Objective& objective) const {
+    return need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
+  }
+  [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(overview, rows); }
+  [[nodiscard]] std::vector<double> edges(double score, int levels) const {
+    return top_edges(batches, overview, score, levels);
+  }
+  [[nodiscard]] Grid top(std::vector<double> edges, double score, const Objective&) const {
+    return count_top(batches, overview, std::move(edges), score, options.most_rows_kept);
+  }
+  [[nodiscard]] FitResult exact(const std::vector<double>& edges, const Objective& objective,
+                                const FitOptions& exact_options) const {
+    BatchOverview with_edges = overview;
+    with_edges.edges = edges;
+    const Grid grid = need_counted(count_near_optimum(batches, with_edges, objective, options.most_rows_kept));
+    return solve_batches(overview.rows(), grid, objective, exact_options);
+  }
+  [[nodiscard]] std::size_t rows() const { return overview.rows(); }
+  [[nodiscard]] static const Samples* weighted() { return nullptr; }
+};
+
+template <typename Rows>
+FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const FitOptions& options) {
+  const Grid all_in_one = rows.single(objective);
+  check_classes(all_in_one, rows.weighted() != nullptr);
+  const FitOptions st = single_options(options);
+  FitResult single =
+      pack(rows.rows(), rows.weighted(), all_in_one, solve(Method::kSt, all_in_one, objective), objective, st);
+
+  const double score = rows.score_of(num_near(all_in_one, objective, rows.rows()));
+  const Grid top = rows.top(rows.edges(score, kNarrowLevels), score, objective);
+  Choice choice = choose(top, objective);
+  FitResult fit = single;
+  if (choice.best().method != Method::kSt) {
+    FitOptions chosen;
+    chosen.method = choice.best().method;
+    chosen.levels = choice.best().levels;
+    chosen.levels_from = LevelsFrom::kTop;
+    fit = chosen.method == Method::kSmooth
+              ? pack(rows.rows(), rows.weighted(), top, solve_smooth({top, objective}), objective, chosen)
+              : rows.exact(rows.edges(score, choice.best().levels), objective, chosen);
+  }
+  if (fit.boundary) {
+    ChosenBy by{choice.information.p(), {}, choice.why};
+    for (const Candidate& candidate : choice.candidates) {
+      by.candidates.push_back({candidate.method, candidate.levels, candidate.gain, candidate.gain_se});
+    }
+    fit.boundary->chosen_by = std::move(by);
+    fit.boundary->expected = {choice.precision.low, choice.precision.high, choice.recall.low, choice.recall.high};
+  }
+  fit.choice = std::move(choice);
+  return {std::move(fit), std::move(single)};
+}
+
+}  // namespace
+
+FitBesideSingle fit_auto(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    const SampleRanges ranges = check_rows(samples);
+    return fit_chosen(RowsInMemoryFit{samples, ranges, options}, objective, options);
+  });
+}
+
+FitBesideSingle fit_auto(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    const BatchOverview overview = summarize_batches(batches, 1, options.most_rows_kept);
+    if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
+    return fit_chosen(RowsInBatchesFit{batches, overview, options}, objective, options);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "limen/choose/choose.h"
 #include "limen/count/binning.h"
 #include "limen/count/samples.h"
 #include "limen/judge/metrics.h"
@@ -26,8 +27,9 @@ struct BinCount {
 
 struct FitOptions {
   Method method = Method::kExact;
-  /// Uncertainty levels, 1 to 1000; `st` always has one.
-  int levels = 3;
+  /// Uncertainty levels, 1 to 1000; `st` always has one. Unset: as many as suit the method (method.h).
+  std::optional<int> levels = std::nullopt;
+  LevelsFrom levels_from = LevelsFrom::kAll;
   /// Score bins per level. Unset: every distinct score for `exact` and `st`, which need no bins, and 500 for the
   /// others.
   std::optional<BinCount> bins = std::nullopt;
@@ -45,6 +47,7 @@ struct FitResult {
   Solution solution;
   std::optional<Boundary> boundary;  ///< unset when infeasible
   int levels_used = 0;               ///< fewer than asked for when uncertainty has too few distinct values
+  std::optional<Choice> choice;      ///< of fit_auto
   /// The boundary's decisions on the hold-out per level, as evaluate gives them; empty when infeasible.
   std::vector<Confusion> levels;
 };
@@ -54,6 +57,9 @@ struct FitBesideSingle {
   FitResult fit;
   FitResult single;
 };
+
+/// The number of levels that these options mean.
+[[nodiscard]] int levels_of(const FitOptions& options);
 
 /// The number of score bins that these options mean.
 [[nodiscard]] BinCount bins_of(const FitOptions& options);
@@ -72,13 +78,23 @@ struct FitBesideSingle {
 [[nodiscard]] FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective,
                                                 const FitOptions& options = {});
 
+/// Decides whether uncertainty helps near the decision, and how much of it to use (choose.h), and fits that: `st`,
+/// `smooth`, or `exact` on some levels from the top, beside the best single threshold. Method, levels, bins and binning
+/// of the options are not used. Rows in batches: the same answer as from memory; refused with InvalidInput when more
+/// than most_rows_kept rows are near the decision.
+[[nodiscard]] FitBesideSingle fit_auto(const Samples& samples, const Objective& objective,
+                                       const FitOptions& options = {});
+[[nodiscard]] FitBesideSingle fit_auto(const SampleBatches& batches, const Objective& objective,
+                                       const FitOptions& options = {});
+
 /// fit_boundary on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
 /// options are not used.
 [[nodiscard]] FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options = {});
 
 /// Both on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
-/// score, equi-weight levels, no weights, and not the goals kRecall and kFBeta; anything else is refused. About four
-/// passes over the batches. If infeasible, best_attainable is a precision that is attained, not always the best.
+/// score, equi-weight levels, no weights, and the goals that count_near_optimum takes; anything else is
+/// refused. About three passes over the batches, six for levels from the top. If infeasible, best_attainable is a
+/// precision that is attained, not always the best.
 [[nodiscard]] FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
                                      const FitOptions& options = {});
 [[nodiscard]] FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective,

@@ -246,4 +246,9 @@ void validate(const Grid& grid) {
   check_totals(grid);
 }
 
+double rows_per_unit(const Grid& grid) {
+  const std::int64_t units = total_counts(grid).rows;
+  return grid.totals && units > 0 ? static_cast<double>(grid.totals->num_rows) / static_cast<double>(units) : 1;
+}
+
 }  // namespace limen

@@ -72,7 +72,7 @@ class PairCounts {
     options.method = method;
     // `bins` speak of the 2-D methods: the single threshold they are held against is the best one there is.
     if (method == Method::kSt) options.bins = std::nullopt;
-    const int levels = info_of(method).has_levels ? options.levels : 1;
+    const int levels = levels_of(options);
     const std::optional<std::int64_t> bins = bins_of(options).count;
     const auto [found, is_new] = counted_.try_emplace({levels, bins});
     if (is_new) {

@@ -40,4 +40,12 @@ Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken) {
   return rule;
 }
 
+std::string_view to_string(LevelsFrom from) { return from == LevelsFrom::kAll ? "all" : "top"; }
+
+LevelsFrom parse_levels_from(std::string_view name) {
+  if (name == "all") return LevelsFrom::kAll;
+  if (name == "top") return LevelsFrom::kTop;
+  throw InvalidInput("levels from \"" + std::string(name) + "\" is not one of all, top");
+}
+
 }  // namespace limen

@@ -219,11 +219,60 @@ void check_holdout(const ReadJson& summary, const HoldoutSummary& holdout, const
   }
 }
 
+constexpr const char* kExpectedBy = "cross-validation";
+
+Json chosen_by_json(const ChosenBy& chosen_by) {
+  Json candidates = Json::array();
+  for (const ChosenBy::Candidate& candidate : chosen_by.candidates) {
+    candidates.push_back({{"method", to_string(candidate.method)},
+                          {"levels", candidate.levels},
+                          {"gain", candidate.gain},
+                          {"gain_se", candidate.gain_se}});
+  }
+  return {{"information_p", chosen_by.information_p}, {"candidates", candidates}, {"why", chosen_by.why}};
+}
+
+ChosenBy parse_chosen_by(const ReadJson& json) {
+  ChosenBy chosen_by;
+  chosen_by.information_p = number_at(json, "information_p", "chosen_by.");
+  if (chosen_by.information_p < 0 || chosen_by.information_p > 1) {
+    refuse("\"chosen_by.information_p\" is not between 0 and 1");
+  }
+  for (const ReadJson& candidate : array_at(json, "candidates", "chosen_by.")) {
+    if (!candidate.is_object()) refuse("\"chosen_by.candidates\" has a member that is not an object");
+    const std::int64_t levels = integer_at(candidate, "levels", "chosen_by.candidates.");
+    if (levels < 1 || levels > 1000) refuse("\"chosen_by.candidates.levels\" is not 1 to 1000");
+    chosen_by.candidates.push_back({parse_method(text_at(candidate, "method", "chosen_by.candidates.")),
+                                    static_cast<int>(levels), number_at(candidate, "gain", "chosen_by.candidates."),
+                                    number_at(candidate, "gain_se", "chosen_by.candidates.")});
+  }
+  chosen_by.why = text_at(json, "why", "chosen_by.");
+  return chosen_by;
+}
+
+std::pair<double, double> range_at(const ReadJson& json, const char* key) {
+  const ReadJson& values = array_at(json, key, "expected.");
+  const std::string name = std::string("expected.") + key;
+  if (values.size() != 2) refuse("\"" + name + "\" is not a list of two numbers");
+  const double low = number(values[0], name);
+  const double high = number(values[1], name);
+  if (!(0 <= low && low <= high && high <= 1)) refuse("\"" + name + "\" is not a range between 0 and 1");
+  return {low, high};
+}
+
+Expected parse_expected(const ReadJson& json) {
+  const auto [precision_low, precision_high] = range_at(json, "precision");
+  const auto [recall_low, recall_high] = range_at(json, "recall");
+  if (text_at(json, "by", "expected.") != kExpectedBy) refuse("\"expected.by\" is not \"cross-validation\"");
+  return {precision_low, precision_high, recall_low, recall_high};
+}
+
 /// Members that say more about a boundary, or nothing.
-void check_optional_object(const ReadJson& json, const char* key) {
+const ReadJson* optional_object(const ReadJson& json, const char* key) {
   const auto found = json.find(key);
-  if (found == json.end() || found->is_null() || found->is_object()) return;
-  refuse(std::string("\"") + key + "\" is neither null nor an object");
+  if (found == json.end() || found->is_null()) return nullptr;
+  if (!found->is_object()) refuse(std::string("\"") + key + "\" is neither null nor an object");
+  return &*found;
 }
 
 }  // namespace
@@ -238,11 +287,12 @@ std::string to_json(const Boundary& boundary) {
                {"version", kVersion},
                {"rule", {{"uncertainty_edges", boundary.rule.uncertainty_edges}, {"score_thresholds", thresholds}}},
                {"objective", objective_json(boundary.objective)},
-               {"method", to_string(boundary.method)},
-               {"binning",
-                {{"kind", to_string(boundary.binning)},
-                 {"levels", boundary.rule.score_thresholds.size()},
-                 {"bins", boundary.bins ? Json(*boundary.bins) : Json("all")}}}};
+               {"method", to_string(boundary.method)}};
+  if (boundary.chosen_by) json["chosen_by"] = chosen_by_json(*boundary.chosen_by);
+  json["binning"] = {{"kind", to_string(boundary.binning)},
+                     {"from", to_string(boundary.levels_from)},
+                     {"levels", boundary.rule.score_thresholds.size()},
+                     {"bins", boundary.bins ? Json(*boundary.bins) : Json("all")}};
   Json summary = {{"rows", holdout.rows}};
   if (holdout.weighted) summary["weight"] = count(holdout.weight);
   summary["positives"] = count(holdout.positives);
@@ -256,6 +306,11 @@ std::string to_json(const Boundary& boundary) {
   summary["objective_bound"] = count(holdout.objective_bound);
   summary["optimal"] = holdout.optimal;
   json["holdout"] = std::move(summary);
+  if (const auto& expected = boundary.expected) {
+    json["expected"] = {{"precision", {expected->precision_low, expected->precision_high}},
+                        {"recall", {expected->recall_low, expected->recall_high}},
+                        {"by", kExpectedBy}};
+  }
   json["guarantee"] = nullptr;
   json["columns"] = {{"score", boundary.score_column}, {"uncertainty", boundary.uncertainty_column}};
   json["limen"] = kLimenVersion;
@@ -290,6 +345,7 @@ Boundary boundary_from_json(std::string_view text) {
   boundary.method = parse_method(text_at(json, "method", ""));
   const ReadJson& binning = object_member(json, "binning");
   boundary.binning = parse_binning(text_at(binning, "kind", "binning."));
+  if (binning.contains("from")) boundary.levels_from = parse_levels_from(text_at(binning, "from", "binning."));
   if (const ReadJson& bins = member(binning, "bins", "binning."); bins != "all") {
     boundary.bins = integer_at(binning, "bins", "binning.");
     if (*boundary.bins < 1) refuse("\"binning.bins\" is below 1");
@@ -312,7 +368,9 @@ Boundary boundary_from_json(std::string_view text) {
   const ReadJson& columns = object_member(json, "columns");
   boundary.score_column = text_at(columns, "score", "columns.");
   boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
-  for (const char* key : {"chosen_by", "expected", "guarantee"}) check_optional_object(json, key);
+  if (const ReadJson* chosen_by = optional_object(json, "chosen_by")) boundary.chosen_by = parse_chosen_by(*chosen_by);
+  if (const ReadJson* expected = optional_object(json, "expected")) boundary.expected = parse_expected(*expected);
+  (void)optional_object(json, "guarantee");
   (void)text_at(json, "limen", "");
   return boundary;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "limen/solve/smooth.h"
+
 namespace limen {
 namespace {
 
@@ -34,16 +36,28 @@ Chain assemble(std::vector<Segment<Key>> segments, Before before) {
   return chain;
 }
 
-template <typename ThresholdKey>
-Chain chain_by_threshold(const Grid& grid, ThresholdKey key_of) {
+}  // namespace
+
+Chain chain_by_key(const Grid& grid, const std::vector<std::vector<double>>& keys) {
   std::vector<Segment<double>> segments;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
-    std::int32_t taken = 0;
-    for (const Bin& bin : grid.levels[level]) {
-      segments.push_back({static_cast<std::int32_t>(level), ++taken, bin.counts, key_of(level, bin.threshold)});
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      segments.push_back({static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1,
+                          grid.levels[level][bin].counts, keys[level][bin]});
     }
   }
   return assemble(std::move(segments), [](double a, double b) { return a > b; });
+}
+
+namespace {
+
+template <typename KeyOf>
+Chain chain_by_threshold(const Grid& grid, KeyOf key_of) {
+  std::vector<std::vector<double>> keys(grid.num_levels());
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    for (const Bin& bin : grid.levels[level]) keys[level].push_back(key_of(level, bin.threshold));
+  }
+  return chain_by_key(grid, keys);
 }
 
 }  // namespace
@@ -110,6 +124,8 @@ Chain chain_of(Method method, const Grid& grid) {
       return recalibrated_chain(grid);
     case Method::kGmt:
       return greedy_chain(grid);
+    case Method::kSmooth:
+      return smooth_chain(grid, 3 * total_counts(grid).positives);
     default:
       return hull_chain(grid);
   }

@@ -9,13 +9,14 @@ namespace limen {
 namespace {
 
 constexpr MethodInfo kMethods[] = {
-    {Method::kSt, "st", "one score threshold for all rows", false, false},
-    {Method::kHr, "hr", "one threshold on score + scaled uncertainty", true, true},
-    {Method::kGmt, "gmt", "every level alone, greedily", true, true},
-    {Method::kMist, "mist", "one threshold on level-wise isotonic rates", true, true},
-    {Method::kEwDpmt, "ew-dpmt", "dynamic programme over bins of equal size", true, true},
-    {Method::kVwDpmt, "vw-dpmt", "dynamic programme over bins of any size", true, true},
-    {Method::kExact, "exact", "multiple-choice knapsack, proved optimal", true, false},
+    {Method::kSt, "st", "one score threshold for all rows", 1, false},
+    {Method::kHr, "hr", "one threshold on score + scaled uncertainty", 3, true},
+    {Method::kGmt, "gmt", "every level alone, greedily", 3, true},
+    {Method::kMist, "mist", "one threshold on level-wise isotonic rates", 3, true},
+    {Method::kEwDpmt, "ew-dpmt", "dynamic programme over bins of equal size", 3, true},
+    {Method::kVwDpmt, "vw-dpmt", "dynamic programme over bins of any size", 3, true},
+    {Method::kSmooth, "smooth", "one threshold on a model of score and uncertainty", 32, false},
+    {Method::kExact, "exact", "multiple-choice knapsack, proved optimal", 3, false},
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ Solution solve(Method method, const Problem& problem) {
       return solve_ew_dpmt(problem);
     case Method::kVwDpmt:
       return solve_vw_dpmt(problem);
+    case Method::kSmooth:
+      return solve_smooth(problem);
     case Method::kExact:
       return solve_exact(problem);
   }

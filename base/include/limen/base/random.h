@@ -3,6 +3,7 @@
 // the standard library. Splits, undersampling, weights and hashed categories are the same everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -59,6 +60,10 @@ class CounterRandom {
   std::uint64_t next() { return mix(state_ += kGoldenRatio); }
   /// In (0, 1), never an end.
   double uniform() { return (static_cast<double>(next() >> 12U) + 0.5) * 0x1p-52; }
+  /// 0 to size - 1; size: 1 to 2^52.
+  std::uint64_t below(std::uint64_t size) {
+    return std::min(size - 1, static_cast<std::uint64_t>(uniform() * static_cast<double>(size)));
+  }
   double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
 
  private:

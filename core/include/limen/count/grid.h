@@ -99,6 +99,9 @@ void assume_full_bins(Grid& grid);
 /// Sum over all bins.
 [[nodiscard]] Counts total_counts(const Grid& grid);
 
+/// Rows behind one unit of the bins: 1 without weights, else the mean.
+[[nodiscard]] double rows_per_unit(const Grid& grid);
+
 /// Sum over one level.
 [[nodiscard]] Counts total_counts(std::span<const Bin> level);
 

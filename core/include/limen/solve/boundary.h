@@ -54,14 +54,50 @@ struct HoldoutSummary {
   friend bool operator==(const HoldoutSummary&, const HoldoutSummary&) = default;
 };
 
+/// How a boundary came to be chosen among several ways to use the uncertainty (choose.h).
+struct ChosenBy {
+  struct Candidate {
+    Method method = Method::kSt;
+    int levels = 1;
+    double gain = 0;     ///< over one threshold, relative, on rows left out
+    double gain_se = 0;  ///< its standard error
+    friend bool operator==(const Candidate&, const Candidate&) = default;
+  };
+  double information_p = 1;  ///< of the test whether uncertainty informs beyond the score
+  std::vector<Candidate> candidates;
+  std::string why;
+  friend bool operator==(const ChosenBy&, const ChosenBy&) = default;
+};
+
+/// What to expect of a boundary in deployment, from rows left out: ranges of about 95%.
+struct Expected {
+  double precision_low = 0;
+  double precision_high = 0;
+  double recall_low = 0;
+  double recall_high = 0;
+  friend bool operator==(const Expected&, const Expected&) = default;
+};
+
+/// Whose quantiles of uncertainty the edges between levels are.
+enum class LevelsFrom {
+  kAll,  ///< of all rows, as in the paper
+  kTop,  ///< of the rows near the decision, among which levels can matter
+};
+[[nodiscard]] std::string_view to_string(LevelsFrom from);
+/// Throws InvalidInput that lists the names.
+[[nodiscard]] LevelsFrom parse_levels_from(std::string_view name);
+
 /// A fitted boundary: the rule, where it came from and what it reached. One small JSON file (docs/boundary.md).
 struct Boundary {
   Rule rule;
   Objective objective;
   Method method = Method::kExact;
+  std::optional<ChosenBy> chosen_by = std::nullopt;
   Binning binning = Binning::kEquiWeight;
-  std::optional<std::int64_t> bins;  ///< unset: every distinct score
+  LevelsFrom levels_from = LevelsFrom::kAll;
+  std::optional<std::int64_t> bins = std::nullopt;  ///< unset: every distinct score
   HoldoutSummary holdout;
+  std::optional<Expected> expected = std::nullopt;
   std::string score_column = "score";
   std::string uncertainty_column = "uncertainty";
 

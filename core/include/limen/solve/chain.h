@@ -36,6 +36,9 @@ using Chain = std::vector<ChainStep>;
 /// Bins in order of falling threshold + scaled uncertainty of their level: heuristic recalibration (HR).
 [[nodiscard]] Chain recalibrated_chain(const Grid& grid);
 
+/// Bins in order of falling key, given for every bin of every level; keys must not rise along a level.
+[[nodiscard]] Chain chain_by_key(const Grid& grid, const std::vector<std::vector<double>>& keys);
+
 /// Bins in the order in which the greedy per-level rule (GMT) takes them as its precision bound falls from 1 to 0.
 [[nodiscard]] Chain greedy_chain(const Grid& grid);
 

@@ -8,13 +8,14 @@
 
 namespace limen {
 
-enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kExact };
+enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kSmooth, kExact };
 
 struct MethodInfo {
   Method method;
   std::string_view name;         ///< as it is written in files and on the command line
   std::string_view description;  ///< one line
-  bool has_levels;               ///< false: uncertainty is not looked at, one level is all it needs
+  int levels;                    ///< how many it has unless others are asked for; 1: uncertainty is not looked at
+  [[nodiscard]] bool has_levels() const { return levels > 1; }
   bool needs_bins;  ///< false: works on every distinct score as well, true: meant for a limited number of bins
 };
 
@@ -26,7 +27,7 @@ struct MethodInfo {
 [[nodiscard]] std::string_view to_string(Method method);
 /// Throws InvalidInput that lists the names.
 [[nodiscard]] Method parse_method(std::string_view name);
-/// "st, hr, gmt, mist, ew-dpmt, vw-dpmt, exact".
+/// "st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact".
 [[nodiscard]] std::string method_names();
 
 }  // namespace limen

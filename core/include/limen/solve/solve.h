@@ -68,6 +68,10 @@ struct ExactOptions {
 /// unweighted counts; refuses grids with weights. Pseudo-polynomial: O(K L P) time, O(K P) memory for P positives.
 [[nodiscard]] Solution solve_vw_dpmt(const Problem& problem);
 
+/// One threshold on a model of the label with few parameters (smooth.h), fitted on the rows near the decision: meant
+/// for many narrow levels. Exact within its family. O(n log n).
+[[nodiscard]] Solution solve_smooth(const Problem& problem);
+
 /// The multiple-choice knapsack solver: exact for any bins, any objective, weights included.
 /// See docs/algorithms/exact.md.
 [[nodiscard]] Solution solve_exact(const Problem& problem, const ExactOptions& options = {});

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limen/choose/information.h"
+#include "limen/count/grid.h"
+#include "limen/solve/method.h"
+#include "limen/solve/objective.h"
+
+namespace limen {
+
+/// One way to use the uncertainty, judged on rows that it was not fitted on.
+struct Candidate {
+  Method method = Method::kSt;
+  int levels = 1;
+  /// What the objective optimises (objective_value), where its constraint is just met on the rows left out: every
+  /// candidate at the same precision. Mean over the repetitions.
+  double value = 0;
+  double gain = 0;     ///< over one threshold, relative: positive is better
+  double gain_se = 0;  ///< its standard error (delete-a-group jackknife)
+  /// A boundary fitted on four fifths, applied to the last fifth, as it will be used: sums over the fifths.
+  Counts rows = {};     ///< of the hold-out
+  Counts flagged = {};  ///< mean over the repetitions, rounded
+};
+
+/// A range in which a figure of the deployed boundary is expected, with about 95%.
+struct ExpectedRange {
+  double low = 0;
+  double mean = 0;
+  double high = 0;
+};
+
+struct Choice {
+  Information information;
+  std::vector<Candidate> candidates;  ///< one threshold first; it alone when the test finds nothing
+  std::size_t chosen = 0;
+  std::string why;  ///< one sentence
+  ExpectedRange precision;
+  ExpectedRange recall;
+
+  [[nodiscard]] const Candidate& best() const { return candidates[chosen]; }
+};
+
+struct ChooseOptions {
+  /// The test must be significant at this level before anything but one threshold is thought of.
+  double significance = 0.01;
+  int repetitions = 3;
+  std::uint64_t seed = 0;
+};
+
+/// The number of narrow levels that a grid for choose() should have: coarser ones are made of them.
+inline constexpr int kNarrowLevels = 32;
+
+/// Decides whether uncertainty helps, and how much of it to use: one threshold, `smooth`, or `exact` on 2, 4, 8 or 16
+/// levels. All on counts: the grid has narrow levels (top_edges with kNarrowLevels) and any bins; rows are left out by
+/// a seeded split of the counts of each cell, so that the answer is a function of the counts alone.
+///
+/// 1. Unless the information test finds something, one threshold.
+/// 2. Otherwise `smooth`, if it gains over one threshold in cross-validation (five fifths, repeated), unless
+/// 3. some number of levels is better than it by two standard errors.
+/// Throws InvalidInput.
+[[nodiscard]] Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options = {});
+
+}  // namespace limen

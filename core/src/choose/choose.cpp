@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+#include "limen/choose/choose.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "limen/base/random.h"
+#include "limen/solve/chain.h"
+#include "limen/solve/isotonic.h"
+#include "limen/solve/smooth.h"
+
+namespace limen {
+namespace {
+
+constexpr std::size_t kScoreBins = 200;
+constexpr std::size_t kParts = 20;
+constexpr std::size_t kFolds = 5;
+
+/// The counts of a grid by score bin, the same for all levels, and level; bin 0 has the highest scores, the last bin
+/// all rows that are not near the decision.
+struct Table {
+  std::size_t num_levels = 0;
+  std::vector<Counts> cells;  ///< bin * num_levels + level
+
+  [[nodiscard]] std::size_t num_bins() const { return cells.size() / num_levels; }
+  [[nodiscard]] Grid grid() const {
+    std::vector<std::vector<Bin>> levels(num_levels);
+    for (std::size_t bin = 0; bin < num_bins(); ++bin) {
+      for (std::size_t level = 0; level < num_levels; ++level) {
+        levels[level].push_back({-static_cast<double>(bin), cells[bin * num_levels + level]});
+      }
+    }
+    Grid grid;
+    for (std::size_t level = 1; level < num_levels; ++level) grid.edges.push_back(static_cast<double>(level));
+    grid.levels = std::move(levels);
+    return grid;
+  }
+};
+
+/// Weights are counted in rows of mean weight, rounded: what rows left out can tell depends on their number.
+Table table_of(const Grid& grid, std::int64_t near_rows) {
+  const Chain by_score = score_chain(grid);
+  Table table{grid.num_levels(), std::vector<Counts>(grid.num_levels() * (kScoreBins + 1))};
+  std::size_t group_begin = 0;
+  for (std::size_t step = 0; step < by_score.size(); ++step) {
+    if (!by_score[step].group_end) continue;
+    // By the rows above, so that equal scores stay together.
+    const std::int64_t above = counts_after(by_score, group_begin).rows;
+    const std::size_t bin =
+        above >= near_rows
+            ? kScoreBins
+            : static_cast<std::size_t>(static_cast<double>(above) * kScoreBins / static_cast<double>(near_rows));
+    for (; group_begin <= step; ++group_begin) {
+      table.cells[bin * table.num_levels + static_cast<std::size_t>(by_score[group_begin].level)] +=
+          by_score[group_begin].flagged - counts_after(by_score, group_begin);
+    }
+  }
+  const double scale = rows_per_unit(grid);
+  if (scale == 1) return table;
+  for (Counts& cell : table.cells) {
+    const std::int64_t positives = std::llround(scale * static_cast<double>(cell.positives));
+    cell = {positives + std::llround(scale * static_cast<double>(cell.rows - cell.positives)), positives};
+  }
+  return table;
+}
+
+/// How `size` rows of one kind fall into the parts, each row into any of them.
+std::array<std::int64_t, kParts> split(std::int64_t size, CounterRandom& random) {
+  std::array<std::int64_t, kParts> parts{};
+  constexpr std::int64_t kFew = 4096;
+  if (size <= kFew) {
+    for (std::int64_t row = 0; row < size; ++row) ++parts[random.below(kParts)];
+    return parts;
+  }
+  // Of many rows: one part after the other, binomial by its normal approximation.
+  for (std::size_t part = 0; part + 1 < kParts; ++part) {
+    const double share = 1.0 / static_cast<double>(kParts - part);
+    const double mean = share * static_cast<double>(size);
+    const double drawn = std::round(mean + std::sqrt(mean * (1 - share)) * random.normal());
+    parts[part] = std::clamp(static_cast<std::int64_t>(drawn), std::int64_t{0}, size);
+    size -= parts[part];
+  }
+  parts.back() = size;
+  return parts;
+}
+
+std::vector<Table> split(const Table& table, std::uint64_t seed) {
+  std::vector<Table> parts(kParts, Table{table.num_levels, std::vector<Counts>(table.cells.size())});
+  for (std::size_t cell = 0; cell < table.cells.size(); ++cell) {
+    CounterRandom random(seed, cell);
+    const Counts& counts = table.cells[cell];
+    if (counts.rows == 0) continue;
+    const auto positives = split(counts.positives, random);
+    const auto negatives = split(counts.rows - counts.positives, random);
+    for (std::size_t part = 0; part < kParts; ++part) {
+      parts[part].cells[cell] = {positives[part] + negatives[part], positives[part]};
+    }
+  }
+  return parts;
+}
+
+/// The rate of positives that a candidate learns for every cell of a table.
+std::vector<double> learn(const Candidate& candidate, const Table& table, std::int64_t near_rows) {
+  const Grid grid = table.grid();
+  std::vector<double> rates(table.cells.size());
+  if (candidate.method == Method::kSmooth) {
+    const auto log_odds = smooth_log_odds(grid, near_rows);
+    for (std::size_t cell = 0; cell < rates.size(); ++cell) {
+      rates[cell] = log_odds[cell % table.num_levels][cell / table.num_levels];
+    }
+    return rates;
+  }
+  // Levels put together, each with its isotonic regression.
+  const auto levels = static_cast<std::size_t>(candidate.levels);
+  for (std::size_t merged = 0; merged < levels; ++merged) {
+    const std::size_t begin = merged * table.num_levels / levels;
+    const std::size_t end = (merged + 1) * table.num_levels / levels;
+    std::vector<Bin> bins;
+    for (std::size_t bin = 0; bin < table.num_bins(); ++bin) {
+      Counts counts;
+      for (std::size_t level = begin; level < end; ++level) counts += table.cells[bin * table.num_levels + level];
+      bins.push_back({-static_cast<double>(bin), counts});
+    }
+    std::size_t bin = 0;
+    double rate = 0;
+    const auto fill_to = [&](std::size_t block_end) {
+      for (; bin < block_end; ++bin) {
+        for (std::size_t level = begin; level < end; ++level) rates[bin * table.num_levels + level] = rate;
+      }
+    };
+    for (const Block& block : concave_blocks(bins)) {
+      rate = static_cast<double>(block.counts.positives) / static_cast<double>(block.counts.rows);
+      fill_to(block.end);
+    }
+    fill_to(table.num_bins());
+  }
+  return rates;
+}
+
+/// Cells of all folds in order of falling rate, as learnt without the fold, with their counts by part.
+struct LeftOut {
+  struct Entry {
+    double rate;
+    std::size_t fold;
+    std::size_t cell;
+  };
+  std::vector<Entry> entries;
+};
+
+/// The best value of the objective along the entries, without the part `without`.
+std::optional<double> best_value(const LeftOut& left_out, const std::vector<Table>& parts,
+                                 const std::vector<std::vector<std::size_t>>& folds, std::size_t without,
+                                 const Objective& objective, const Totals& totals) {
+  std::optional<Counts> best;
+  Counts flagged;
+  const auto consider = [&] {
+    if (!is_feasible(objective, totals, flagged)) return;
+    if (!best || is_better(objective, totals, flagged, *best)) best = flagged;
+  };
+  consider();
+  for (std::size_t at = 0; at < left_out.entries.size(); ++at) {
+    const LeftOut::Entry& entry = left_out.entries[at];
+    for (const std::size_t part : folds[entry.fold]) {
+      if (part != without) flagged += parts[part].cells[entry.cell];
+    }
+    const bool group_end = at + 1 == left_out.entries.size() || left_out.entries[at + 1].rate < entry.rate;
+    if (group_end) consider();
+  }
+  return best ? std::optional(objective_value(objective, totals, *best)) : std::nullopt;
+}
+
+Counts total_of(const Table& table) { return std::accumulate(table.cells.begin(), table.cells.end(), Counts{}); }
+
+Totals totals_of(const Counts& counts) {
+  return {counts, counts.positives, counts.rows - counts.positives, counts.rows};
+}
+
+/// Relative gain of a value over that of one threshold; from nothing to something counts as all.
+double relative_gain(const std::optional<double>& value, const std::optional<double>& single, bool minimizes) {
+  if (!value || !single) return value ? 1 : (single ? -1 : 0);
+  const double gain = minimizes ? *single - *value : *value - *single;
+  return *single == 0 ? (gain > 0 ? 1 : 0) : gain / std::abs(*single);
+}
+
+std::string two_digits(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 2).ptr;
+  return {text.data(), end};
+}
+
+struct Judged {
+  std::vector<double> values;                   ///< per candidate
+  std::vector<double> gains;                    ///< per candidate, of all rows
+  std::vector<std::vector<double>> part_gains;  ///< per candidate, without each of the parts
+  std::vector<Counts> flagged;                  ///< per candidate, as deployed
+};
+
+/// One repetition of the cross-validation.
+Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>& parts, const Table& table,
+             std::int64_t near_rows, const Objective& objective, CounterRandom& random) {
+  std::vector<std::size_t> order(kParts);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t at = kParts; at > 1; --at) std::swap(order[at - 1], order[random.below(at)]);
+  std::vector<std::vector<std::size_t>> folds(kFolds);
+  for (std::size_t at = 0; at < kParts; ++at) folds[at % kFolds].push_back(order[at]);
+
+  const bool minimizes = objective.goal == Goal::kCost;
+  const Counts all = total_of(table);
+  std::vector<Counts> part_totals;
+  for (const Table& part : parts) part_totals.push_back(total_of(part));
+  const double learnt_share = 1 - 1.0 / static_cast<double>(kFolds);
+  const auto learnt_near = static_cast<std::int64_t>(learnt_share * static_cast<double>(near_rows));
+
+  Judged judged;
+  std::vector<std::optional<double>> single;  // of all rows, then without each part
+  for (const Candidate& candidate : candidates) {
+    LeftOut left_out;
+    Counts deployed;
+    for (std::size_t fold = 0; fold < kFolds; ++fold) {
+      Table learnt = table;
+      for (const std::size_t part : folds[fold]) {
+        for (std::size_t cell = 0; cell < table.cells.size(); ++cell) learnt.cells[cell] -= parts[part].cells[cell];
+      }
+      const std::vector<double> rates = learn(candidate, learnt, learnt_near);
+      for (std::size_t cell = 0; cell < rates.size(); ++cell) {
+        if (table.cells[cell].rows > 0) left_out.entries.push_back({rates[cell], fold, cell});
+      }
+      // As deployed: the stop that is best on the rows learnt from.
+      std::vector<std::size_t> by_rate(rates.size());
+      std::iota(by_rate.begin(), by_rate.end(), std::size_t{0});
+      std::stable_sort(by_rate.begin(), by_rate.end(),
+                       [&](std::size_t a, std::size_t b) { return rates[a] > rates[b]; });
+      const Totals totals = totals_of(total_of(learnt));
+      Counts flagged;
+      Counts best;
+      std::size_t stop = 0;
+      bool found = is_feasible(objective, totals, {});
+      for (std::size_t at = 0; at < by_rate.size(); ++at) {
+        flagged += learnt.cells[by_rate[at]];
+        if (at + 1 < by_rate.size() && rates[by_rate[at + 1]] == rates[by_rate[at]]) continue;
+        if (!is_feasible(objective, totals, flagged)) continue;
+        if (found && !is_better(objective, totals, flagged, best)) continue;
+        found = true;
+        best = flagged;
+        stop = at + 1;
+      }
+      for (std::size_t at = 0; at < stop; ++at) {
+        for (const std::size_t part : folds[fold]) deployed += parts[part].cells[by_rate[at]];
+      }
+    }
+    std::stable_sort(left_out.entries.begin(), left_out.entries.end(),
+                     [](const auto& a, const auto& b) { return a.rate > b.rate; });
+    std::vector<std::optional<double>> values = {best_value(left_out, parts, folds, kParts, objective, totals_of(all))};
+    for (std::size_t part = 0; part < kParts; ++part) {
+      values.push_back(best_value(left_out, parts, folds, part, objective, totals_of(all - part_totals[part])));
+    }
+    if (single.empty()) single = values;
+    judged.values.push_back(values[0].value_or(0));
+    judged.gains.push_back(relative_gain(values[0], single[0], minimizes));
+    auto& part_gains = judged.part_gains.emplace_back();
+    for (std::size_t part = 0; part < kParts; ++part) {
+      part_gains.push_back(relative_gain(values[part + 1], single[part + 1], minimizes));
+    }
+    judged.flagged.push_back(deployed);
+  }
+  return judged;
+}
+
+/// Standard error of a figure from its values without each of the parts.
+double jackknife_error(const std::vector<double>& without) {
+  const auto size = static_cast<double>(without.size());
+  const double mean = std::accumulate(without.begin(), without.end(), 0.0) / size;
+  double sum = 0;
+  for (const double value : without) sum += (value - mean) * (value - mean);
+  return std::sqrt((size - 1) / size * sum);
+}
+
+ExpectedRange expected(double mean, double rows) {
+  if (!(rows > 0)) return {};
+  const double error = std::sqrt(std::max(mean * (1 - mean), 0.25 / rows) / rows);
+  return {std::max(0.0, mean - 1.96 * error), mean, std::min(1.0, mean + 1.96 * error)};
+}
+
+}  // namespace
+
+Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options) {
+  validate(grid);
+  validate(objective);
+  const std::int64_t near_rows = rows_near_decision(grid, objective);
+  Choice choice;
+  choice.information = test_information(grid, near_rows, options.seed);
+  const double p = choice.information.p();
+  const bool informs = choice.information.testable && p < options.significance;
+  choice.candidates.push_back({.method = Method::kSt, .levels = 1});
+  const auto num_levels = static_cast<int>(grid.num_levels());
+  if (informs) {
+    choice.candidates.push_back({.method = Method::kSmooth, .levels = num_levels});
+    for (const int levels : {2, 4, 8, 16}) {
+      if (levels < num_levels) choice.candidates.push_back({.method = Method::kExact, .levels = levels});
+    }
+  }
+
+  const Table table = table_of(grid, near_rows);
+  const auto table_near = static_cast<std::int64_t>(rows_per_unit(grid) * static_cast<double>(near_rows));
+  const std::vector<Table> parts = split(table, options.seed);
+  const std::size_t size = choice.candidates.size();
+  std::vector<std::vector<double>> part_gains(size, std::vector<double>(kParts, 0));
+  CounterRandom random(options.seed, ~std::uint64_t{0});
+  std::vector<double> rows(size, 0);
+  std::vector<double> positives(size, 0);
+  const double share = 1.0 / options.repetitions;
+  for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+    const Judged judged = judge(choice.candidates, parts, table, table_near, objective, random);
+    for (std::size_t at = 0; at < size; ++at) {
+      choice.candidates[at].value += share * judged.values[at];
+      choice.candidates[at].gain += share * judged.gains[at];
+      for (std::size_t part = 0; part < kParts; ++part) part_gains[at][part] += share * judged.part_gains[at][part];
+      rows[at] += share * static_cast<double>(judged.flagged[at].rows);
+      positives[at] += share * static_cast<double>(judged.flagged[at].positives);
+    }
+  }
+  for (std::size_t at = 0; at < size; ++at) {
+    choice.candidates[at].gain_se = jackknife_error(part_gains[at]);
+    choice.candidates[at].rows = total_of(table);
+    choice.candidates[at].flagged = {std::llround(rows[at]), std::llround(positives[at])};
+  }
+
+  const auto error_of_difference = [&](std::size_t a, std::size_t b) {
+    std::vector<double> difference;
+    for (std::size_t part = 0; part < kParts; ++part) difference.push_back(part_gains[a][part] - part_gains[b][part]);
+    return jackknife_error(difference);
+  };
+  constexpr std::size_t kSmoothAt = 1;
+  if (!choice.information.testable) {
+    choice.why = "too few rows near the decision to tell whether uncertainty informs: one threshold";
+  } else if (!informs) {
+    choice.why = "uncertainty tells nothing about the label beyond the score near the decision (p = " + two_digits(p) +
+                 "): one threshold";
+  } else {
+    if (choice.candidates[kSmoothAt].gain > 0) choice.chosen = kSmoothAt;
+    std::size_t best = kSmoothAt;
+    for (std::size_t at = kSmoothAt; at < size; ++at) {
+      if (choice.candidates[at].gain > choice.candidates[best].gain) best = at;
+    }
+    const double ahead = choice.candidates[best].gain - choice.candidates[choice.chosen].gain;
+    if (best != choice.chosen && ahead > 2 * error_of_difference(best, choice.chosen)) choice.chosen = best;
+    const Candidate& chosen = choice.best();
+    const std::string evidence = "uncertainty informs (p = " + two_digits(p) + ")";
+    if (choice.chosen == 0) {
+      choice.why = evidence + ", but no use of it was better than one threshold on rows left out";
+    } else {
+      choice.why = evidence + "; " + std::string(to_string(chosen.method)) + " on " + std::to_string(chosen.levels) +
+                   " levels was " + two_digits(100 * chosen.gain) + "% better than one threshold on rows left out";
+    }
+  }
+  const Candidate& chosen = choice.best();
+  const auto flagged = static_cast<double>(chosen.flagged.rows);
+  const auto true_positives = static_cast<double>(chosen.flagged.positives);
+  const auto all_positives = static_cast<double>(chosen.rows.positives);
+  choice.precision = expected(flagged > 0 ? true_positives / flagged : 0, flagged);
+  choice.recall = expected(all_positives > 0 ? true_positives / all_positives : 0, all_positives);
+  return choice;
+}
+
+}  // namespace limen
