@@ -7,7 +7,7 @@
 
 #include "arrow_status.h"
 #include "batch_source.h"
-#include "column_kinds.h"
+#include "columns.h"
 #include "csv_file.h"
 #include "limen/base/text.h"
 #include "table_writer.h"
@@ -78,7 +78,7 @@ class Appender {
  private:
   // Kinds, and the types of columns of text, for which the whole file is read.
   void look_at(FileReader& reader) {
-    kinds_.add(reader, rules_);
+    kinds_.add(reader.names(), reader.kinds(rules_));
     if (is_all_text_ || reader.csv() == nullptr || !reader.file().can_seek()) return;
     check_kept(reader.names());
     reader.csv()->find_types(kept_in(reader.names()), text_types_);

@@ -74,11 +74,9 @@ arrow::Status add_value(arrow::ArrayBuilder& builder, arrow::Type::type type, st
 void add_field(std::string_view field, char separator, std::string& line) {
   if (field.starts_with('"') || field.find(separator) == std::string_view::npos) {
     line += field;
-    return;
+  } else {
+    append_quoted(field, line);
   }
-  line += '"';
-  for (const char c : field) line.append(c == '"' ? 2 : 1, c);
-  line += '"';
 }
 
 // The copied fields of a record, between separators of the output, as they are written. May use `scratch`.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "batch_source.h"
-#include "column_kinds.h"
+#include "columns.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 
@@ -31,7 +31,7 @@ std::vector<ColumnInfo> describe_columns(const TableFiles& files, const FrameRea
   ColumnKinds kinds(options);
   ColumnNames all = {.table = files.name(), .names = {}};
   detail::BatchSource(files, options.read, {}).for_each_file([&](FileReader& reader) {
-    kinds.add(reader, rules);
+    kinds.add(reader.names(), reader.kinds(rules));
     for (const std::string& name : reader.names().names) {
       if (!all.has(name)) all.names.push_back(name);
     }
@@ -56,7 +56,7 @@ RowCounts for_each_frame(const TableFiles& files, const FrameReadOptions& option
   });
   if (!all_fixed) {
     source.for_each_file([&](FileReader& reader) {
-      kinds.add(reader, rules);
+      kinds.add(reader.names(), reader.kinds(rules));
       num_columns = options.columns.empty() ? reader.names().names.size() : num_columns;
     });
   }
