@@ -18,7 +18,6 @@
 #include "limen/table/append.h"
 #include "limen/table/frames.h"
 #include "options.h"
-#include "progress.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -185,7 +184,7 @@ void EvidenceRun::for_each_training_frame(const std::function<void(const Frame& 
   std::uint64_t rows = 0;
   dropped_ = 0;
   table::FrameReadOptions options = read_;
-  options.read.progress = progress_line(name);
+  options.read = read_options(flags_.read, name);
   table::for_each_frame(train_, options, [&](const Frame& frame) {
     const Frame key_rows = key_frame(frame, keys_, name);
     const RowValues values = training_values(frame, rows);
@@ -257,7 +256,7 @@ void EvidenceRun::write(const Evidence& evidence) {
   const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
   const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
   table::AppendColumnsOptions options = {.read = read_, .output_format = parse_format(flags_.output_format)};
-  options.read.read.progress = progress_line(name);
+  options.read.read = read_options(flags_.read, name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
   std::uint64_t rows = 0;

@@ -20,7 +20,6 @@
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
-#include "progress.h"
 #include "text.h"
 #include "train_flags.h"
 #include "verbs.h"
@@ -45,7 +44,8 @@ class TrainRun {
   using Visit = std::function<void(const Frame& frame, std::uint64_t first_row)>;
 
   void prepare_folder();
-  [[nodiscard]] table::FrameReadOptions columns_to_read(const std::vector<std::string>& columns) const;
+  [[nodiscard]] table::FrameReadOptions columns_to_read(const std::vector<std::string>& columns,
+                                                        const std::string& progress_name) const;
   void for_each_frame(const table::TableFiles& files, const std::string& name, const std::vector<std::string>& columns,
                       const Visit& visit) const;
   void find_columns();
@@ -99,8 +99,9 @@ void TrainRun::prepare_folder() {
     throw IoError(IoError::Access::kWrite, path(kLogFile), std::string("cannot be written: ") + std::strerror(errno));
 }
 
-table::FrameReadOptions TrainRun::columns_to_read(const std::vector<std::string>& columns) const {
-  table::FrameReadOptions options = {.read = read_options(flags_.read, ""),
+table::FrameReadOptions TrainRun::columns_to_read(const std::vector<std::string>& columns,
+                                                  const std::string& progress_name) const {
+  table::FrameReadOptions options = {.read = read_options(flags_.read, progress_name),
                                      .columns = columns,
                                      .text_columns = flags_.features.categorical,
                                      .number_columns = flags_.features.numeric};
@@ -111,10 +112,8 @@ table::FrameReadOptions TrainRun::columns_to_read(const std::vector<std::string>
 /// One pass over a table.
 void TrainRun::for_each_frame(const table::TableFiles& files, const std::string& name,
                               const std::vector<std::string>& columns, const Visit& visit) const {
-  table::FrameReadOptions options = columns_to_read(columns);
-  options.read.progress = progress_line(name);
   std::uint64_t first_row = 0;
-  table::for_each_frame(files, options, [&](const Frame& frame) {
+  table::for_each_frame(files, columns_to_read(columns, name), [&](const Frame& frame) {
     in_table(name, [&] { visit(frame, first_row); });
     first_row += frame.num_rows;
   });
@@ -122,7 +121,7 @@ void TrainRun::for_each_frame(const table::TableFiles& files, const std::string&
 
 void TrainRun::find_columns() {
   std::vector<std::string> names;
-  for (const table::ColumnInfo& column : table::describe_columns(files_, columns_to_read({}))) {
+  for (const table::ColumnInfo& column : table::describe_columns(files_, columns_to_read({}, ""))) {
     names.push_back(column.name);
   }
   const auto require = [&](const std::string& name, const char* flag) {

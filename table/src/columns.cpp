@@ -69,6 +69,10 @@ ColumnKinds::ColumnKinds(const FrameReadOptions& options) {
   }
 }
 
+bool ColumnKinds::are_fixed(const std::vector<std::string>& names) const {
+  return std::ranges::all_of(names, [this](const std::string& name) { return fixed_.contains(trimmed(name)); });
+}
+
 void ColumnKinds::add(const ColumnNames& names, const std::vector<std::optional<ColumnKind>>& kinds) {
   for (std::size_t column = 0; column < kinds.size(); ++column) {
     if (kinds[column] == ColumnKind::kText) text_.insert(names.names[column]);

@@ -39,7 +39,8 @@ class ColumnKinds {
   /// Throws InvalidInput for a column that is to be both.
   explicit ColumnKinds(const FrameReadOptions& options);
 
-  [[nodiscard]] bool is_fixed(std::string_view name) const { return fixed_.contains(name); }
+  /// Whether the options say the kinds of all these columns.
+  [[nodiscard]] bool are_fixed(const std::vector<std::string>& names) const;
   /// kinds: of the columns of a file, unset for those without values.
   void add(const ColumnNames& names, const std::vector<std::optional<ColumnKind>>& kinds);
   [[nodiscard]] ColumnKind of(std::string_view name) const;

@@ -51,10 +51,7 @@ RowCounts for_each_frame(const TableFiles& files, const FrameReadOptions& option
   detail::BatchSource source(files, options.read, limits);
   ColumnKinds kinds(options);
   std::size_t num_columns = options.columns.size();
-  const bool all_fixed = !options.columns.empty() && std::ranges::all_of(options.columns, [&](const std::string& name) {
-    return kinds.is_fixed(trimmed(name));
-  });
-  if (!all_fixed) {
+  if (options.columns.empty() || !kinds.are_fixed(options.columns)) {
     source.for_each_file([&](FileReader& reader) {
       kinds.add(reader.names(), reader.kinds(rules));
       num_columns = options.columns.empty() ? reader.names().names.size() : num_columns;
