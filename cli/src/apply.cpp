@@ -47,16 +47,13 @@ int run(ApplyFlags flags, const CLI::App& verb) {
         decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
         for (const std::uint8_t decision : batch.decision) flagged += decision;
       });
-  if (result.rows_dropped > 0) {
-    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", shown(flags.inputs),
-               plural_text(static_cast<double>(result.rows_dropped), "row"));
-  }
+  say_left_out(shown(flags.inputs), result.rows_dropped, "with missing or impossible values");
   if (flags.output == "-") return kDone;
   if (flags.json) {
     fmt::print("{}\n",
                Json{{"rows", result.rows}, {"flagged", flagged}, {"rows_dropped", result.rows_dropped}}.dump(1));
   } else {
-    fmt::print("{}, {} flagged ({:.2f}%), written to {}\n", plural_text(static_cast<double>(result.rows), "row"),
+    fmt::print("{}, {} flagged ({:.2f}%), written to {}\n", plural_text(result.rows, "row"),
                count_text(static_cast<double>(flagged)),
                100.0 * static_cast<double>(flagged) / std::max(static_cast<double>(result.rows), 1.0),
                shown(flags.output));
@@ -73,10 +70,7 @@ void add_apply(CLI::App& program, Action& action) {
   verb->add_option("DATA", flags->inputs, "Tables with score and uncertainty: CSV, TSV, Parquet or Arrow; - for stdin")
       ->required();
   verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
-  verb->add_option("--output-format", flags->output_format,
-                   "csv, tsv, parquet or arrow; default: by the extension of the output")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  add_output_format_flag(*verb, flags->output_format);
   add_table_flags(*verb, flags->table, false);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(

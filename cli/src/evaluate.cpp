@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/judge/metrics.h"
 #include "options.h"
@@ -125,9 +126,8 @@ void add_evaluate(CLI::App& program, Action& action) {
   verb->add_option("FILES", flags->files,
                    "One or more boundary files, then the labelled test table; one of them may be - (stdin)")
       ->required();
-  verb->add_option("--interval", flags->confidence, "Confidence of the exact (Clopper-Pearson) intervals")
-      ->type_name("C")
-      ->capture_default_str()
+  FlagGroup(*verb)
+      .add("--interval", flags->confidence, "C", "Confidence of the exact (Clopper-Pearson) intervals")
       ->check(CLI::Range(0.5, 0.999999).description(""));
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");

@@ -6,16 +6,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "evidence_rows.h"
-#include "frame_flags.h"
+#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"
 #include "limen/base/undersampling.h"
 #include "limen/table/append.h"
+#include "limen/table/frames.h"
 #include "options.h"
-#include "progress.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -38,7 +40,8 @@ struct EvidenceFlags {
   double tau = 1;
   std::uint64_t seed = 0;
   EvidenceOptions options;
-  FrameFlags frame;
+  ReadFlags read;
+  std::vector<std::string> categorical;
   bool json = false;
 };
 
@@ -54,16 +57,23 @@ struct RowValues {
 class EvidenceRun {
  public:
   explicit EvidenceRun(const EvidenceFlags& flags)
-      : flags_(flags), keys_(parse_keys(flags.keys)), rule_(label_rule(flags.labels)) {}
+      : flags_(flags),
+        keys_(parse_keys(flags.keys)),
+        rule_(label_rule(flags.labels)),
+        read_(columns_to_read()),
+        train_(flags.train),
+        data_(flags.leave_one_out ? train_ : table::TableFiles(flags.data)) {}
 
   int run();
 
  private:
   [[nodiscard]] bool reads_label() const { return !flags_.label.empty(); }
-  [[nodiscard]] table::FrameReadOptions train_options() const;
+  [[nodiscard]] table::FrameReadOptions columns_to_read() const;
+  [[nodiscard]] bool settle_kind(const std::string& column, bool is_text);
   [[nodiscard]] RowValues values_of(const Frame& frame, bool with_label, bool with_weight, std::uint64_t first_row,
                                     const std::string& table);
   [[nodiscard]] RowValues training_values(const Frame& frame, std::uint64_t first_row);
+  void for_each_training_frame(const std::function<void(const Frame& keys, const RowValues&)>& use);
   [[nodiscard]] Evidence count();
   [[nodiscard]] std::vector<table::AddedColumn> added_columns() const;
   void write(const Evidence& evidence);
@@ -73,46 +83,47 @@ class EvidenceRun {
   std::vector<KeySpec> keys_;
   LabelRule rule_;
   LabelsSeen seen_;
-  std::vector<std::string> text_keys_;    // columns of keys that are text, known after count()
-  std::vector<std::string> number_keys_;  // the others
-  std::uint64_t dropped_ = 0;             // training rows
-  std::uint64_t data_dropped_ = 0;        // rows of DATA
+  table::FrameReadOptions read_;  // the kinds of the keys are known after count()
+  table::TableFiles train_;
+  table::TableFiles data_;
+  std::uint64_t dropped_ = 0;       // training rows
+  std::uint64_t data_dropped_ = 0;  // rows of DATA
   table::RowCounts result_;
   std::uint64_t backed_off_ = 0;
 };
 
-table::FrameReadOptions EvidenceRun::train_options() const {
-  table::FrameReadOptions options = frame_options(flags_.frame, shown(flags_.train));
-  options.columns = columns_of(keys_);
-  const auto is_wanted = [&](const std::string& name) {
-    return std::ranges::find(options.columns, name) != options.columns.end();
-  };
-  const auto add = [&](std::vector<std::string>& names, const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  };
+table::FrameReadOptions EvidenceRun::columns_to_read() const {
+  table::FrameReadOptions options = {.read = read_options(flags_.read, ""), .columns = columns_of(keys_)};
   for (const KeySpec& key : keys_) {
-    if (key.part) add(options.text_columns, key.column);
+    if (key.part) options.text_columns.push_back(key.column);
   }
-  for (const std::string& name : flags_.frame.categorical) {
-    if (!is_wanted(name)) throw InvalidInput(fmt::format("--categorical: \"{}\" is not one of the keys", name));
-    add(options.text_columns, name);
+  for (const std::string& name : flags_.categorical) {
+    if (!contains(options.columns, name)) {
+      throw InvalidInput(fmt::format("--categorical: \"{}\" is not one of the keys", name));
+    }
+    options.text_columns.push_back(name);
   }
-  for (const std::string& name : text_keys_) add(options.text_columns, name);
-  for (const std::string& name : number_keys_) add(options.number_columns, name);
   if (reads_label()) {
-    if (is_wanted(flags_.label)) throw InvalidInput("--label: the label cannot be a key");
+    if (contains(options.columns, flags_.label)) throw InvalidInput("--label: the label cannot be a key");
     options.columns.push_back(flags_.label);
     // As it stands: what is positive may be a word, and a wrong value is named as it is written.
     options.text_columns.push_back(flags_.label);
   }
   if (!flags_.weight.empty()) {
-    if (is_wanted(flags_.weight) || flags_.weight == flags_.label) {
+    if (contains(options.columns, flags_.weight))
       throw InvalidInput("--weight: the weight cannot be a key or the label");
-    }
     options.columns.push_back(flags_.weight);
     options.number_columns.push_back(flags_.weight);
   }
   return options;
+}
+
+/// A key is read as the same kind in every pass over both tables. Returns whether the column is a key of numbers.
+bool EvidenceRun::settle_kind(const std::string& column, bool is_text) {
+  if (std::ranges::find(keys_, column, &KeySpec::column) == keys_.end()) return false;
+  std::vector<std::string>& settled = is_text ? read_.text_columns : read_.number_columns;
+  if (!contains(settled, column)) settled.push_back(column);
+  return !is_text;
 }
 
 /// A row without a label or weight that is needed is an error, or is marked as dropped.
@@ -131,8 +142,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     values.label = read_labels(column(flags_.label), rule_, Where{.source = table}, first_row, seen_);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.label[row] != kMissingLabel) continue;
-      if (!flags_.frame.drop_missing)
-        refuse_missing_label(Where{.source = table}, flags_.label, first_row + row, rule_);
+      if (!flags_.read.drop_missing) refuse_missing_label(Where{.source = table}, flags_.label, first_row + row, rule_);
       values.label[row] = 0;
       drop(row);
     }
@@ -141,7 +151,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     values.weight = std::get<NumberValues>(column(flags_.weight).values);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.weight[row] >= 0) continue;
-      if (flags_.frame.drop_missing && std::isnan(values.weight[row])) {
+      if (flags_.read.drop_missing && std::isnan(values.weight[row])) {
         values.weight[row] = 0;
         drop(row);
         continue;
@@ -157,7 +167,6 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
 /// Rows that are dropped have weight 0, and so have negatives that are not kept.
 RowValues EvidenceRun::training_values(const Frame& frame, std::uint64_t first_row) {
   RowValues values = values_of(frame, reads_label(), !flags_.weight.empty(), first_row, shown(flags_.train));
-  dropped_ += values.num_dropped;
   if (flags_.tau == 1 && values.num_dropped == 0) return values;
   if (values.weight.empty()) values.weight.assign(frame.num_rows, 1);
   const Undersampling undersampling(flags_.tau, flags_.seed);
@@ -169,54 +178,56 @@ RowValues EvidenceRun::training_values(const Frame& frame, std::uint64_t first_r
   return values;
 }
 
+/// One pass over TRAIN.
+void EvidenceRun::for_each_training_frame(const std::function<void(const Frame& keys, const RowValues&)>& use) {
+  const std::string name = shown(flags_.train);
+  std::uint64_t rows = 0;
+  dropped_ = 0;
+  table::FrameReadOptions options = read_;
+  options.read = read_options(flags_.read, name);
+  table::for_each_frame(train_, options, [&](const Frame& frame) {
+    const Frame key_rows = key_frame(frame, keys_, name);
+    const RowValues values = training_values(frame, rows);
+    use(key_rows, values);
+    dropped_ += values.num_dropped;
+    rows += frame.num_rows;
+  });
+}
+
 /// Counts the rows of TRAIN; a first pass sets the bins of numeric keys.
 Evidence EvidenceRun::count() {
-  std::unique_ptr<EvidenceKeys> keys;
-  const auto start = [&](const Frame& frame) {
-    const Frame first = key_frame({.num_rows = 0, .columns = frame.columns}, keys_, shown(flags_.train));
-    keys = std::make_unique<EvidenceKeys>(first, flags_.options);
-    for (const limen::Column& column : frame.columns) {
-      const bool is_key = std::ranges::find(keys_, column.name, &KeySpec::column) != keys_.end();
-      if (!is_key) continue;
-      (std::holds_alternative<TextValues>(column.values) ? text_keys_ : number_keys_).push_back(column.name);
-    }
-  };
-  const bool is_stdin = flags_.train == "-";
-  if (!is_stdin) {
-    std::vector<table::ColumnInfo> columns = table::describe_columns({flags_.train}, train_options());
-    for (const KeySpec& key : keys_) {
-      const auto found = std::ranges::find(columns, key.column, &table::ColumnInfo::name);
-      if (found == columns.end() || key.part || found->kind == table::ColumnKind::kText) continue;
-      if (std::ranges::find(number_keys_, key.column) == number_keys_.end()) number_keys_.push_back(key.column);
-    }
-    if (!number_keys_.empty()) {
-      std::uint64_t rows = 0;
-      table::for_each_frame({flags_.train}, train_options(), [&](const Frame& frame) {
-        if (!keys) start(frame);
-        const RowValues values = training_values(frame, rows);
-        keys->fit(key_frame(frame, keys_, shown(flags_.train)), values.weight);
-        rows += frame.num_rows;
-      });
-      keys->finish_fit();
-      dropped_ = 0;
+  std::optional<EvidenceKeys> keys;
+  bool has_numbers = false;
+  if (!train_.has_stdin()) {
+    for (const table::ColumnInfo& column : table::describe_columns(train_, read_)) {
+      has_numbers |= settle_kind(column.name, column.kind == table::ColumnKind::kText);
     }
   }
-  std::unique_ptr<EvidenceCounter> counter;
-  std::uint64_t rows = 0;
-  table::for_each_frame({flags_.train}, train_options(), [&](const Frame& frame) {
-    if (!keys) start(frame);
+  if (has_numbers) {
+    for_each_training_frame([&](const Frame& key_rows, const RowValues& values) {
+      if (!keys) keys.emplace(key_rows, flags_.options);
+      keys->fit(key_rows, values.weight);
+    });
+    keys->finish_fit();
+  }
+  std::optional<EvidenceCounter> counter;
+  for_each_training_frame([&](const Frame& key_rows, const RowValues& values) {
     if (!counter) {
+      if (!keys) keys.emplace(key_rows, flags_.options);
+      std::vector<std::string> numbers;
+      for (const limen::Column& column : key_rows.columns) {
+        const bool is_text = std::holds_alternative<TextValues>(column.values);
+        if (settle_kind(column.name, is_text)) numbers.push_back(column.name);
+      }
       if (keys->needs_fit() && !keys->is_fitted()) {
         throw InvalidInput(
             fmt::format("<stdin>: numeric keys need two passes (give a file, or declare them: "
                         "--categorical {})",
-                        fmt::join(number_keys_, ",")));
+                        fmt::join(numbers, ",")));
       }
-      counter = std::make_unique<EvidenceCounter>(std::move(*keys), flags_.options);
+      counter.emplace(*std::move(keys), flags_.options);
     }
-    const RowValues values = training_values(frame, rows);
-    counter->add(key_frame(frame, keys_, shown(flags_.train)), values.label, values.weight);
-    rows += frame.num_rows;
+    counter->add(key_rows, values.label, values.weight);
   });
   if (reads_label()) require_positive_seen(rule_, seen_, Where{.source = shown(flags_.train), .column = flags_.label});
   return std::move(*counter).finish();
@@ -244,12 +255,11 @@ void EvidenceRun::write(const Evidence& evidence) {
   const std::string name = shown(flags_.data);
   const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
   const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
-  table::AppendColumnsOptions options = {.read = train_options(), .output_format = parse_format(flags_.output_format)};
-  options.read.read.progress = progress_line(name);
+  table::AppendColumnsOptions options = {.read = read_, .output_format = parse_format(flags_.output_format)};
+  options.read.read = read_options(flags_.read, name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
   std::uint64_t rows = 0;
-  if (flags_.leave_one_out) dropped_ = 0;  // DATA is TRAIN: its rows come again
   const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t> keep) {
     const Frame key_rows = key_frame(frame, keys_, name);
     RowValues values =
@@ -271,17 +281,13 @@ void EvidenceRun::write(const Evidence& evidence) {
     }
     rows += frame.num_rows;
   };
-  result_ = table::append_columns(flags_.data, flags_.output, options, added_columns(), fill);
+  result_ = table::append_columns(data_, flags_.output, options, added_columns(), fill);
 }
 
 void EvidenceRun::print(const Evidence& evidence) const {
-  const auto say_dropped = [](const std::string& table, std::uint64_t count) {
-    if (count == 0) return;
-    fmt::print(stderr, "{}: left out {} without a label or weight\n", table,
-               plural_text(static_cast<double>(count), "row"));
-  };
-  say_dropped(shown(flags_.train), dropped_);
-  if (!flags_.leave_one_out) say_dropped(shown(flags_.data), data_dropped_);
+  const char* const why = "without a label or weight";
+  say_left_out(shown(flags_.train), dropped_, why);
+  if (!flags_.leave_one_out) say_left_out(shown(flags_.data), data_dropped_, why);
   if (flags_.output == "-") return;
   if (flags_.json) {
     Json report = {{"training_rows", count_json(evidence.num_rows())}};
@@ -295,15 +301,14 @@ void EvidenceRun::print(const Evidence& evidence) const {
   const std::string positives =
       reads_label() ? fmt::format(", {}", plural_text(evidence.num_positives(), "positive")) : "";
   fmt::print("{}: {}{} in {} of {}\n", shown(flags_.train), plural_text(evidence.num_rows(), "row"), positives,
-             plural_text(static_cast<double>(evidence.num_cells()), "cell"), fmt::join(flags_.keys, ", "));
-  fmt::print("{}, {} ({:.2f}%) with an empty cell, written to {}\n",
-             plural_text(static_cast<double>(result_.rows), "row"), count_text(static_cast<double>(backed_off_)),
+             plural_text(evidence.num_cells(), "cell"), fmt::join(flags_.keys, ", "));
+  fmt::print("{}, {} ({:.2f}%) with an empty cell, written to {}\n", plural_text(result_.rows, "row"),
+             count_text(static_cast<double>(backed_off_)),
              100.0 * static_cast<double>(backed_off_) / std::max(1.0, static_cast<double>(result_.rows)),
              flags_.output);
 }
 
 int EvidenceRun::run() {
-  (void)train_options();  // refuses wrong flags before any work is done
   (void)open_output(flags_.output, {flags_.train});
   const Evidence evidence = count();
   write(evidence);
@@ -343,40 +348,28 @@ void add_evidence(CLI::App& program, Action& action) {
   verb->add_option("TRAIN", flags->train, "Training rows: a file, a pattern, - for stdin")->required();
   verb->add_option("DATA", flags->data, "Tables to add the columns to; - for stdin")->required();
   verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
-  verb->add_option("--keys", flags->keys,
-                   "Columns that rows must agree on, the most telling first; date:hour takes a part of a date (year, "
-                   "month, day, hour, weekday)")
-      ->type_name("A,B")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  FlagGroup own(*verb);
+  own.list("--keys", flags->keys,
+           "Columns that rows must agree on, the most telling first; date:hour takes a part of a date (year, month, "
+           "day, hour, weekday)")
       ->required();
-  verb->add_option("--label", flags->label, "Column of the label")->type_name("COLUMN");
+  own.add("--label", flags->label, "COLUMN", "Column of the label");
   add_label_flags(*verb, flags->labels);
-  verb->add_option("--weight", flags->weight, "Column of the training rows' weights")->type_name("COLUMN");
+  own.add("--weight", flags->weight, "COLUMN", "Column of the training rows' weights");
   verb->add_flag("--rate{score}", flags->rate,
                  "Also add the smoothed rate of positives, as the column score (--rate=NAME: as NAME)");
   verb->add_flag("--positives", flags->positives, "Also add the positives among the training rows as positives");
   verb->add_flag("--add-label{label}", flags->add_label,
                  "Also add the label as 0/1, as the column label (--add-label=NAME: as NAME)");
   verb->add_flag("--leave-one-out", flags->leave_one_out, "DATA is TRAIN: leave each row out of its own evidence");
-  verb->add_option("--bins", options.num_bins, "Quantile bins of a numeric key; fewer distinct values are kept")
-      ->type_name("L")
-      ->capture_default_str()
+  own.add("--bins", options.num_bins, "L", "Quantile bins of a numeric key; fewer distinct values are kept")
       ->check(CLI::Range(2, 65'536).description(""));
-  verb->add_option("--strength", options.strength, "Rows that the next coarser cell's rate counts for in a rate")
-      ->type_name("S")
-      ->capture_default_str();
-  verb->add_option("--tau", flags->tau, "Keep negatives of TRAIN at rate 1/tau")->type_name("T")->capture_default_str();
-  verb->add_option("--seed", flags->seed, "Which negatives are kept")->type_name("N")->capture_default_str();
-  verb->add_option("--threads", options.num_threads, "Threads, 0 = all cores; the result is the same")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 4096).description(""));
-  verb->add_option("--output-format", flags->output_format,
-                   "csv, tsv, parquet or arrow; default: by the extension of the output")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
-  add_frame_flags(*verb, flags->frame);
+  own.add("--strength", options.strength, "S", "Rows that the next coarser cell's rate counts for in a rate");
+  own.add("--tau", flags->tau, "T", "Keep negatives of TRAIN at rate 1/tau");
+  own.add("--seed", flags->seed, "N", "Which negatives are kept");
+  add_threads_flag(*verb, options.num_threads);
+  add_output_format_flag(*verb, flags->output_format);
+  add_frame_flags(*verb, flags->read, flags->categorical);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen evidence train.csv holdout.csv --keys origin,destination,date:hour --label delay\n"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/machine_memory.h"
 #include "limen/judge/metrics.h"
@@ -357,12 +358,9 @@ void add_fit(CLI::App& program, Action& action) {
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
   add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
-  verb->add_option("--levels-from", flags->levels_from,
-                   "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper")
-      ->type_name("ROWS")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"top", "all"}).description(""))
-      ->group("Binning");
+  FlagGroup(*verb, "Binning")
+      .choice("--levels-from", flags->levels_from, "ROWS", {"top", "all"},
+              "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(

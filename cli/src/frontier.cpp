@@ -110,8 +110,8 @@ int run(const FrontierFlags& flags) {
   }
   fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.inputs),
              found.hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", found.hull.size()),
-             plural_text(static_cast<double>(found.num_levels), "level"),
-             plural_text(static_cast<double>(found.st.size()), "single threshold"), table_text(rows));
+             plural_text(found.num_levels, "level"), plural_text(found.st.size(), "single threshold"),
+             table_text(rows));
   if (!flags.output.empty()) fmt::print("written to {}\n", shown(flags.output));
   return kDone;
 }

@@ -11,13 +11,22 @@
 #include <iostream>
 #include <memory>
 
+#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/read_file.h"
 #include "limen/base/text.h"
+#include "progress.h"
 #include "text.h"
 
 namespace limen::cli {
 namespace {
+
+constexpr const char* kTable = "Table";  // group of flags
+
+void add_format_flag(FlagGroup group, const char* flag, std::string& format, const std::string& by) {
+  group.choice(flag, format, "FORMAT", {"csv", "tsv", "parquet", "arrow"},
+               "csv, tsv, parquet or arrow; default: by " + by);
+}
 
 Rational parse_number(const std::string& text, const std::string& flag) {
   try {
@@ -39,28 +48,88 @@ std::int64_t parse_integer(const std::string& text, const std::string& flag, std
 
 }  // namespace
 
-void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
-  table::PredictionColumns& columns = flags.read.columns;
-  verb.add_option("--score", columns.score, "Column of the score")
-      ->type_name("COLUMN")
-      ->capture_default_str()
-      ->group("Table");
-  verb.add_option("--uncertainty", columns.uncertainty, "Column of the uncertainty")
-      ->type_name("COLUMN")
-      ->capture_default_str()
-      ->group("Table");
-  if (with_label) {
-    verb.add_option("--label", columns.label, "Column of the label: 0/1, true/false or yes/no")
-        ->type_name("COLUMN")
-        ->capture_default_str()
-        ->group("Table");
-    verb.add_option("--weight", columns.weight, "Column of row weights, used when the table has it")
-        ->type_name("COLUMN")
-        ->capture_default_str()
-        ->group("Table")
-        ->each([&columns](const std::string&) { columns.weight_required = true; });
+void add_read_flags(CLI::App& verb, ReadFlags& flags) {
+  FlagGroup group(verb, kTable);
+  group.list("--missing", flags.missing, "More values that mean missing, such as ?");
+  group.toggle("--drop-missing", flags.drop_missing,
+               "Leave out rows with a missing or impossible value, and say how many");
+  add_format_flag(group, "--format", flags.format, "the file's extension");
+  group.add("--separator", flags.separator, "C", "Between the fields of CSV: one character, or tab");
+  group.toggle("--no-header", flags.no_header, "The first line of CSV is data: columns are column1, column2 ...");
+  group.list("--names", flags.names, "Names of the columns of CSV, in place of those of the header");
+}
+
+void add_frame_flags(CLI::App& verb, ReadFlags& flags, std::vector<std::string>& categorical) {
+  FlagGroup(verb, kTable).list("--categorical", categorical, "Columns to read as text though they look like numbers");
+  add_read_flags(verb, flags);
+}
+
+table::ReadOptions read_options(const ReadFlags& flags, const std::string& name) {
+  table::ReadOptions options;
+  options.format = parse_format(flags.format);
+  if (flags.separator == "tab" || flags.separator == "\\t") {
+    options.separator = '\t';
+  } else if (flags.separator.size() == 1) {
+    options.separator = flags.separator[0];
+  } else if (!flags.separator.empty()) {
+    throw InvalidInput("--separator", limen::quoted(flags.separator) + " is not one character, nor tab");
   }
-  if (with_label) add_label_flags(verb, flags.labels);
+  options.has_header = !flags.no_header;
+  options.names = flags.names;
+  options.missing = flags.missing;
+  if (!name.empty()) options.progress = progress_line(name);
+  return options;
+}
+
+std::optional<table::Format> parse_format(const std::string& text) {
+  if (text == "csv") return table::Format::kCsv;
+  if (text == "tsv") return table::Format::kTsv;
+  if (text == "parquet") return table::Format::kParquet;
+  if (text == "arrow") return table::Format::kArrow;
+  return std::nullopt;
+}
+
+void add_output_format_flag(CLI::App& verb, std::string& format) {
+  add_format_flag(FlagGroup(verb), "--output-format", format, "the extension of the output");
+}
+
+void add_threads_flag(CLI::App& verb, int& threads) {
+  FlagGroup(verb)
+      .add("--threads", threads, "N", "Threads, 0 = all cores; the result is the same")
+      ->check(CLI::Range(0, 4096).description(""));
+}
+
+void add_label_flags(CLI::App& verb, LabelFlags& flags) {
+  FlagGroup group(verb, kTable);
+  CLI::Option* const value = group.add("--positive", flags.positive, "VALUE",
+                                       "The label that is positive, such as yes; the others are negative");
+  group
+      .add("--positive-if", flags.positive_if, "COMPARISON",
+           "Labels are numbers, positive where this holds, such as \">30\"")
+      ->excludes(value);
+}
+
+LabelRule label_rule(const LabelFlags& flags) {
+  if (!flags.positive.empty()) return positive_value(flags.positive);
+  if (flags.positive_if.empty()) return {};
+  try {
+    return positive_if(flags.positive_if);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput("--positive-if", error.problem());
+  }
+}
+
+void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label) {
+  FlagGroup group(verb, kTable);
+  table::PredictionColumns& columns = flags.read.columns;
+  group.add("--score", columns.score, "COLUMN", "Column of the score");
+  group.add("--uncertainty", columns.uncertainty, "COLUMN", "Column of the uncertainty");
+  if (with_label) {
+    group.add("--label", columns.label, "COLUMN", "Column of the label: 0/1, true/false or yes/no");
+    group.add("--weight", columns.weight, "COLUMN", "Column of row weights, used when the table has it")
+        ->each([&columns](const std::string&) { columns.weight_required = true; });
+    add_label_flags(verb, flags.labels);
+  }
   add_read_flags(verb, flags.text);
 }
 
@@ -90,25 +159,20 @@ table::PredictionOptions read_options(const std::string& name, const TableFlags&
 table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags) {
   const std::string name = shown(paths);
   table::Predictions predictions = table::read_predictions(paths, read_options(name, flags));
-  if (predictions.rows_dropped > 0) {
-    fmt::print(stderr, "{}: left out {} with missing or impossible values\n", name,
-               plural_text(static_cast<double>(predictions.rows_dropped), "row"));
-  }
+  say_left_out(name, predictions.rows_dropped, "with missing or impossible values");
   in_table(name, [&] { validate(predictions.samples()); });
   return predictions;
 }
 
 void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags) {
-  const auto add = [&](const char* name, std::string& value, const char* letter, const char* help) {
-    verb.add_option(name, value, help)->type_name(letter)->group("Objective (exactly one)");
-  };
-  add("--precision", flags.precision, "P", "Most recall with at least this precision");
-  add("--recall", flags.recall, "R", "Most precision with at least this recall");
-  add("--fpr", flags.fpr, "A", "Most recall with at most this false-positive rate");
-  add("--flag-rate", flags.flag_rate, "Q", "Most recall with at most this fraction of rows flagged");
-  add("--cost-fp", flags.cost_fp, "X", "Least cost: cost of a false positive (with --cost-fn)");
-  add("--cost-fn", flags.cost_fn, "Y", "Least cost: cost of a false negative (with --cost-fp)");
-  add("--fbeta", flags.fbeta, "B", "Highest F-beta for this beta");
+  FlagGroup group(verb, "Objective (exactly one)");
+  group.add("--precision", flags.precision, "P", "Most recall with at least this precision");
+  group.add("--recall", flags.recall, "R", "Most precision with at least this recall");
+  group.add("--fpr", flags.fpr, "A", "Most recall with at most this false-positive rate");
+  group.add("--flag-rate", flags.flag_rate, "Q", "Most recall with at most this fraction of rows flagged");
+  group.add("--cost-fp", flags.cost_fp, "X", "Least cost: cost of a false positive (with --cost-fn)");
+  group.add("--cost-fn", flags.cost_fn, "Y", "Least cost: cost of a false negative (with --cost-fp)");
+  group.add("--fbeta", flags.fbeta, "B", "Highest F-beta for this beta");
 }
 
 Rational parse_bound(const std::string& text, const std::string& flag) {
@@ -138,21 +202,12 @@ Objective make_objective(const ObjectiveFlags& flags) {
 }
 
 void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins) {
-  verb.add_option("--levels", flags.levels, "Uncertainty levels, 1 to 1000 [32 for smooth, else 3]")
-      ->type_name("K")
-      ->group("Binning");
-  verb.add_option("--bins", flags.bins, "Score bins per level, or all: every distinct score [" + default_bins + "]")
-      ->type_name("L")
-      ->group("Binning");
-  verb.add_option("--binning", flags.binning, "equi-weight (quantiles) or equi-span (equal intervals)")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"equi-weight", "equi-span"}).description(""))
-      ->group("Binning");
-  verb.add_option("--threads", flags.threads, "Threads, 0 = all cores; the result is the same")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 4096).description(""));
+  FlagGroup group(verb, "Binning");
+  group.add("--levels", flags.levels, "K", "Uncertainty levels, 1 to 1000 [32 for smooth, else 3]");
+  group.add("--bins", flags.bins, "L", "Score bins per level, or all: every distinct score [" + default_bins + "]");
+  group.choice("--binning", flags.binning, "KIND", {"equi-weight", "equi-span"},
+               "equi-weight (quantiles) or equi-span (equal intervals)");
+  add_threads_flag(verb, flags.threads);
 }
 
 FitOptions make_fit_options(const BinningFlags& flags) {
@@ -184,6 +239,14 @@ std::string shown(const std::string& path) { return shown_path(path, "<stdin>");
 std::string shown(const std::vector<std::string>& paths) {
   if (paths.size() <= 1) return paths.empty() ? "" : shown(paths[0]);
   return fmt::format("{} and {} more", shown(paths[0]), paths.size() - 1);
+}
+
+void say_left_out(const std::string& table, std::uint64_t rows, const char* why) {
+  if (rows > 0) fmt::print(stderr, "{}: left out {} {}\n", table, plural_text(rows, "row"), why);
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 Json count_json(double value) {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "frame_flags.h"
 #include "limen/base/error.h"
+#include "limen/base/labels.h"
 #include "limen/fit.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
@@ -21,6 +21,36 @@
 namespace limen::cli {
 
 using Json = nlohmann::ordered_json;
+
+/// Flags that say how to read a table, the same in every verb that reads one.
+struct ReadFlags {
+  std::string format;
+  std::string separator;
+  bool no_header = false;
+  std::vector<std::string> names;
+  std::vector<std::string> missing;
+  bool drop_missing = false;
+};
+void add_read_flags(CLI::App& verb, ReadFlags& flags);
+/// The same for a table of raw columns, of which some are to be read as text.
+void add_frame_flags(CLI::App& verb, ReadFlags& flags, std::vector<std::string>& categorical);
+/// With the progress display under this name; none when it is empty.
+[[nodiscard]] table::ReadOptions read_options(const ReadFlags& flags, const std::string& name);
+
+/// "csv", "tsv", "parquet", "arrow"; unset for an empty text.
+[[nodiscard]] std::optional<table::Format> parse_format(const std::string& text);
+/// --output-format, for parse_format.
+void add_output_format_flag(CLI::App& verb, std::string& format);
+/// --threads, where the result does not depend on them.
+void add_threads_flag(CLI::App& verb, int& threads);
+
+/// Flags that say which labels are positive, the same in every verb that reads labels; at most one of them is given.
+struct LabelFlags {
+  std::string positive;
+  std::string positive_if;
+};
+void add_label_flags(CLI::App& verb, LabelFlags& flags);
+[[nodiscard]] LabelRule label_rule(const LabelFlags& flags);
 
 /// Flags that say which columns a table has and how to read it.
 struct TableFlags {
@@ -82,6 +112,11 @@ void check_stdin_once(const std::vector<std::string>& paths);
 /// A path as messages show it: "<stdin>" for "-", "a.csv and 3 more" for several.
 [[nodiscard]] std::string shown(const std::string& path);
 [[nodiscard]] std::string shown(const std::vector<std::string>& paths);
+
+/// Says on stderr how many rows of a table were left out and why, when there are any.
+void say_left_out(const std::string& table, std::uint64_t rows, const char* why);
+
+[[nodiscard]] bool contains(const std::vector<std::string>& names, const std::string& name);
 
 /// Tables by level stop here.
 inline constexpr std::size_t kMostLevelsShown = 20;

@@ -2,14 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 
-#include "frame_flags.h"
+#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"
 #include "limen/base/text.h"
 #include "limen/table/append.h"
+#include "limen/table/frames.h"
 #include "limen/train/model.h"
 #include "model_rows.h"
 #include "options.h"
@@ -17,7 +19,6 @@
 #include "verbs.h"
 
 namespace limen::cli {
-
 namespace {
 
 struct PredictFlags {
@@ -37,39 +38,32 @@ struct PredictFlags {
   ReadFlags read;
 };
 
-/// The columns that a prediction adds, in order.
-struct AddedNames {
-  std::vector<std::string> names;
-  bool has_label = false;
+/// A column of numbers that is added, and what it takes of a prediction.
+struct Figure {
+  const char* name;
+  std::function<std::vector<double>(const train::Prediction&)> of;
 };
 
-void check_label_free(const std::vector<std::string>& kept, const AddedNames& added) {
-  for (const std::string& name : kept) {
-    if (std::ranges::find(added.names, name) == added.names.end()) continue;
-    throw InvalidInput(fmt::format("--keep: {} is a column that predict adds", limen::quoted(name)));
-  }
-}
-
 /// Parts are of the rows of one table: another one, or the same with rows moved, taken out or changed, is refused.
-void check_table(const PredictFlags& flags, const train::Model& model, table::FrameReadOptions read) {
+void check_table(const PredictFlags& flags, const train::Model& model, const table::TableFiles& files,
+                 table::FrameReadOptions read) {
   const std::optional<train::TableFingerprint>& known = model.card().split->table;
   if (!known) {
     throw InvalidInput(flags.model, "does not say which table it was split on, it is of an older version: train anew");
   }
   read.columns = known->columns;
   for (const train::ColumnUse& column : model.features().columns()) {
-    if (std::ranges::find(read.columns, column.name) == read.columns.end()) continue;
+    if (!contains(read.columns, column.name)) continue;
     (column.kind == train::ColumnKind::kNumeric ? read.number_columns : read.text_columns).push_back(column.name);
   }
   train::FingerprintTaker taker(known->columns);
-  table::for_each_frame(flags.data, read, [&](const Frame& frame) { taker.add(frame); });
+  table::for_each_frame(files, read, [&](const Frame& frame) { taker.add(frame); });
   const train::TableFingerprint& found = taker.fingerprint();
   if (found == *known) return;
-  const std::string how =
-      found.rows != known->rows
-          ? fmt::format("it has {}, that one had {}", plural_text(static_cast<double>(found.rows), "row"),
-                        count_text(static_cast<double>(known->rows)))
-          : std::string("its rows are in another order, or have other values");
+  const std::string how = found.rows != known->rows
+                              ? fmt::format("it has {}, that one had {}", plural_text(found.rows, "row"),
+                                            count_text(static_cast<double>(known->rows)))
+                              : std::string("its rows are in another order, or have other values");
   throw InvalidInput(shown(flags.data),
                      fmt::format("is not the table that {} was split on: {}; --part goes by the rows "
                                  "of that table",
@@ -110,17 +104,16 @@ int run(const PredictFlags& flags) {
   if (flags.read.names.empty()) read.read.names = card.table.names;
   if (flags.read.missing.empty()) read.read.missing = card.table.missing;
   // Stdin cannot be looked at before it is read; there the label must be in the table, as in training.
-  const bool is_stdin = std::ranges::find(flags.data, "-") != flags.data.end();
+  const table::TableFiles files(flags.data);
+  const bool is_stdin = files.has_stdin();
   std::vector<std::string> present;
   if (!is_stdin) {
-    for (const table::ColumnInfo& column : table::describe_columns(flags.data, read)) present.push_back(column.name);
+    for (const table::ColumnInfo& column : table::describe_columns(files, read)) present.push_back(column.name);
   }
-  const auto is_present = [&](const std::string& name) {
-    return is_stdin || std::ranges::find(present, name) != present.end();
-  };
+  const auto is_present = [&](const std::string& name) { return is_stdin || contains(present, name); };
   if (part) {
     if (is_stdin) throw InvalidInput("--part: the table is read twice; give a file, not stdin");
-    check_table(flags, model, read);
+    check_table(flags, model, files, read);
   }
   for (const train::ColumnUse& column : model.features().columns()) {
     if (!is_present(column.name)) {
@@ -135,7 +128,7 @@ int run(const PredictFlags& flags) {
   const std::string label = model.features().label();
   const bool has_label = !is_stdin && is_present(label);
   const auto want_text = [&](const std::string& name) {
-    if (std::ranges::find(read.columns, name) != read.columns.end()) return;
+    if (contains(read.columns, name)) return;
     read.columns.push_back(name);
     read.text_columns.push_back(name);
   };
@@ -150,23 +143,23 @@ int run(const PredictFlags& flags) {
     want_text(card.split->time_column);
   }
 
-  AddedNames added;
-  if (flags.row_number) added.names.push_back("row_number");
-  if (has_label) added.names.push_back("label");
-  added.has_label = has_label;
-  added.names.insert(added.names.end(), {"score", "uncertainty"});
+  std::vector<Figure> figures = {
+      {"score", &train::Prediction::score},
+      {"uncertainty", [kind](const train::Prediction& prediction) { return prediction.uncertainty(kind); }}};
   if (flags.all_columns) {
-    added.names.push_back("entropy");
-    if (card.model.head.kind == train::Head::kPostnet) added.names.push_back("evidence");
-    added.names.insert(added.names.end(), {"variance", "mutual_information"});
+    figures.push_back({"entropy", &train::Prediction::entropy});
+    if (card.model.head.kind == train::Head::kPostnet) figures.push_back({"evidence", &train::Prediction::evidence});
+    figures.push_back({"variance", &train::Prediction::variance});
+    figures.push_back({"mutual_information", &train::Prediction::mutual_information});
   }
-  if (!flags.keep_all) options.keep = flags.keep;
-  check_label_free(flags.keep, added);
   std::vector<table::AddedColumn> columns;
-  for (const std::string& name : added.names) {
-    columns.push_back({name, name == "label"        ? table::AddedType::kUint8
-                             : name == "row_number" ? table::AddedType::kInt64
-                                                    : table::AddedType::kDouble});
+  if (flags.row_number) columns.push_back({"row_number", table::AddedType::kInt64});
+  if (has_label) columns.push_back({"label", table::AddedType::kUint8});
+  for (const Figure& figure : figures) columns.push_back({figure.name, table::AddedType::kDouble});
+  if (!flags.keep_all) options.keep = flags.keep;
+  for (const std::string& name : flags.keep) {
+    if (std::ranges::find(columns, name, &table::AddedColumn::name) == columns.end()) continue;
+    throw InvalidInput(fmt::format("--keep: {} is a column that predict adds", limen::quoted(name)));
   }
 
   std::uint64_t first_row = 0;
@@ -201,28 +194,18 @@ int run(const PredictFlags& flags) {
       std::get<std::vector<std::uint8_t>>(values[next++]) = rows.label;
       for (std::size_t row = 0; row < frame.num_rows; ++row) positives += keep[row] != 0 ? rows.label[row] : 0;
     }
-    const auto set = [&](const std::vector<double>& column) {
+    for (const Figure& figure : figures) {
+      const std::vector<double> column = figure.of(prediction);
       auto& to = std::get<std::vector<double>>(values[next++]);
       auto from = column.begin();
       for (std::size_t row = 0; row < frame.num_rows; ++row) {
         if (!chooses || keep[row] != 0) to[row] = *from++;
       }
-    };
-    set(prediction.score);
-    set(prediction.uncertainty(kind));
-    if (flags.all_columns) {
-      set(prediction.entropy);
-      if (card.model.head.kind == train::Head::kPostnet) set(prediction.evidence);
-      set(prediction.variance);
-      set(prediction.mutual_information);
     }
     first_row += frame.num_rows;
   };
-  const table::RowCounts result = table::append_columns(flags.data, flags.output, options, columns, fill);
-  if (dropped > 0) {
-    fmt::print(stderr, "{}: left out {} without a label\n", shown(flags.data),
-               plural_text(static_cast<double>(dropped), "row"));
-  }
+  const table::RowCounts result = table::append_columns(files, flags.output, options, columns, fill);
+  say_left_out(shown(flags.data), dropped, "without a label");
   if (flags.output == "-") return kDone;
   if (flags.json) {
     Json report = {{"rows", result.rows}, {"uncertainty", train::to_string(kind)}};
@@ -230,7 +213,7 @@ int run(const PredictFlags& flags) {
     fmt::print("{}\n", report.dump(1));
     return kDone;
   }
-  fmt::print("{}{}, score and uncertainty ({}), written to {}\n", plural_text(static_cast<double>(result.rows), "row"),
+  fmt::print("{}{}, score and uncertainty ({}), written to {}\n", plural_text(result.rows, "row"),
              has_label ? fmt::format(" ({} positive)", count_text(positives)) : "", train::to_string(kind),
              flags.output);
   return kDone;
@@ -244,33 +227,20 @@ void add_predict(CLI::App& program, Action& action) {
   verb->add_option("MODEL", flags->model, "Folder of a trained model")->required();
   verb->add_option("DATA", flags->data, "Tables with the model's columns; - for stdin")->required();
   verb->add_option("-o,--output", flags->output, "Where to write the predictions, - for stdout")->required();
-  verb->add_option("--part", flags->part, "Only this part of the split that the model was trained with")
-      ->type_name("PART")
-      ->check(CLI::IsMember({"train", "holdout", "test"}).description(""));
-  verb->add_option("--uncertainty", flags->uncertainty,
-                   "entropy, evidence, variance or mutual-information [entropy of postnet, else variance]")
-      ->type_name("KIND")
-      ->check(CLI::IsMember(train::names_of<train::Uncertainty>()).description(""));
-  verb->add_flag("--all-columns", flags->all_columns, "Write all of these as columns of their own, too");
-  verb->add_option("--keep", flags->keep, "Columns of DATA to copy")
-      ->type_name("A,B")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->add_flag("--row-number", flags->row_number,
-                 "Write the number of the row in DATA, from 1, as row_number: to join decisions back");
-  verb->add_option("--threads", flags->threads, "Threads, 0 = all cores; the result is the same")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 4096).description(""));
-  verb->add_flag("--keep-all", flags->keep_all, "Copy all columns of DATA");
-  verb->add_option("--output-format", flags->output_format,
-                   "csv, tsv, parquet or arrow; default: by the extension of the output")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "tsv", "parquet", "arrow"}).description(""));
+  FlagGroup own(*verb);
+  own.choice("--part", flags->part, "PART", {"train", "holdout", "test"},
+             "Only this part of the split that the model was trained with");
+  own.choice("--uncertainty", flags->uncertainty, "KIND", train::names_of<train::Uncertainty>(),
+             "entropy, evidence, variance or mutual-information [entropy of postnet, else variance]");
+  own.toggle("--all-columns", flags->all_columns, "Write all of these as columns of their own, too");
+  own.list("--keep", flags->keep, "Columns of DATA to copy");
+  own.toggle("--row-number", flags->row_number,
+             "Write the number of the row in DATA, from 1, as row_number: to join decisions back");
+  add_threads_flag(*verb, flags->threads);
+  own.toggle("--keep-all", flags->keep_all, "Copy all columns of DATA");
+  add_output_format_flag(*verb, flags->output_format);
   add_read_flags(*verb, flags->read);
-  verb->add_option("--device", flags->device, "cpu; graphics processors are refused")
-      ->type_name("D")
-      ->capture_default_str();
+  own.add("--device", flags->device, "D", "cpu; graphics processors are refused");
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen predict model data.csv --part holdout -o holdout.csv\n"

@@ -25,36 +25,20 @@ struct SimulateFlags {
   bool json = false;
 };
 
-/// Text in pieces of a few MB into a file.
-class Writer {
- public:
-  explicit Writer(const std::string& path) : file_(path) {}
-  template <typename... Values>
-  void line(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(buffer_), format, std::forward<Values>(values)...);
-    buffer_.push_back('\n');
-    if (buffer_.size() > (1 << 20)) flush();
-  }
-  void commit() {
-    flush();
-    file_.commit();
-  }
+template <typename... Values>
+void write_line(table::OutputFile& file, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::memory_buffer line;
+  fmt::format_to(std::back_inserter(line), format, std::forward<Values>(values)...);
+  line.push_back('\n');
+  file.write({line.data(), line.size()});
+}
 
- private:
-  void flush() {
-    file_.write({buffer_.data(), buffer_.size()});
-    buffer_.clear();
-  }
-  table::OutputFile file_;
-  fmt::memory_buffer buffer_;
-};
-
-std::size_t write_predictions(Writer& out, const Simulation& simulation, const SimulatedRows& rows) {
-  out.line("score,uncertainty,label,region,true_positivity");
+std::size_t write_predictions(table::OutputFile& out, const Simulation& simulation, const SimulatedRows& rows) {
+  write_line(out, "score,uncertainty,label,region,true_positivity");
   for (std::size_t row = 0; row < rows.label.size(); ++row) {
     const Region& region = simulation.regions[static_cast<std::size_t>(rows.region[row])];
-    out.line("{},{},{},r{},{}", region.score, region.uncertainty, rows.label[row], rows.region[row],
-             region.true_positivity);
+    write_line(out, "{},{},{},r{},{}", region.score, region.uncertainty, rows.label[row], rows.region[row],
+               region.true_positivity);
   }
   return rows.label.size();
 }
@@ -69,40 +53,40 @@ double hashed_uniform(std::uint64_t seed, std::uint64_t key, std::uint64_t strea
 /// noise of the row's own.
 class FeatureWriter {
  public:
-  FeatureWriter(Writer& out, std::uint64_t seed, std::uint64_t table) : out_(out), seed_(seed), table_(table) {
-    out_.line("region,x1,x2,label");
+  FeatureWriter(table::OutputFile& out, std::uint64_t seed, std::uint64_t table)
+      : out_(out), seed_(seed), table_(table) {
+    write_line(out_, "region,x1,x2,label");
   }
-  void row(std::int64_t region, int label) {
+  void rows(std::int64_t region, int label, std::int64_t count = 1) {
     const auto key = static_cast<std::uint64_t>(region);
-    const std::uint64_t own = table_ << 40U | num_rows_++;
-    const auto coordinate = [&](std::uint64_t axis) {
-      return hashed_uniform(seed_, key, axis) + 0.02 * (hashed_uniform(seed_, own, axis + 2) - 0.5);
-    };
-    out_.line("r{},{:.5f},{:.5f},{}", region, coordinate(1), coordinate(2), label);
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::uint64_t own = table_ << 40U | num_rows_++;
+      const auto coordinate = [&](std::uint64_t axis) {
+        return hashed_uniform(seed_, key, axis) + 0.02 * (hashed_uniform(seed_, own, axis + 2) - 0.5);
+      };
+      write_line(out_, "r{},{:.5f},{:.5f},{}", region, coordinate(1), coordinate(2), label);
+    }
   }
   [[nodiscard]] std::size_t num_rows() const { return num_rows_; }
 
  private:
-  Writer& out_;
+  table::OutputFile& out_;
   std::uint64_t seed_;
   std::uint64_t table_;
   std::uint64_t num_rows_ = 0;
 };
 
-std::size_t write_features(Writer& file, const SimulateFlags& flags, const SimulatedRows& rows, std::uint64_t table) {
-  FeatureWriter out(file, flags.options.seed, table);
-  for (std::size_t row = 0; row < rows.label.size(); ++row) out.row(rows.region[row], rows.label[row]);
+std::size_t write_features(FeatureWriter out, const SimulatedRows& rows) {
+  for (std::size_t row = 0; row < rows.label.size(); ++row) out.rows(rows.region[row], rows.label[row]);
   return out.num_rows();
 }
 
 /// The training rows at their natural rate, negatives that undersampling drops included.
-std::size_t write_training_features(Writer& file, const SimulateFlags& flags, const Simulation& simulation) {
-  FeatureWriter out(file, flags.options.seed, 0);
-  for (std::size_t at = 0; at < simulation.regions.size(); ++at) {
-    const Region& region = simulation.regions[at];
-    const auto name = static_cast<std::int64_t>(at);
-    for (std::int64_t row = 0; row < region.train_positives; ++row) out.row(name, 1);
-    for (std::int64_t row = 0; row < region.train_negatives + region.dropped_negatives; ++row) out.row(name, 0);
+std::size_t write_training_features(FeatureWriter out, const Simulation& simulation) {
+  std::int64_t name = 0;
+  for (const Region& region : simulation.regions) {
+    out.rows(name, 1, region.train_positives);
+    out.rows(name++, 0, region.train_negatives + region.dropped_negatives);
   }
   return out.num_rows();
 }
@@ -136,14 +120,14 @@ int run(SimulateFlags flags) {
   // All files are written before the first one takes its place.
   struct Written {
     std::string path;
-    std::unique_ptr<Writer> file;
+    std::unique_ptr<table::OutputFile> file;
     std::size_t rows = 0;
   };
   std::vector<Written> written;
   try {
     const auto open = [&](const char* name) {
       const std::string path = (std::filesystem::path(flags.folder) / name).string();
-      written.push_back({path, std::make_unique<Writer>(path), 0});
+      written.push_back({path, std::make_unique<table::OutputFile>(path), 0});
     };
     open("holdout.csv");
     open("test.csv");
@@ -153,9 +137,10 @@ int run(SimulateFlags flags) {
     written[0].rows = write_predictions(*written[0].file, simulation, simulation.holdout);
     written[1].rows = write_predictions(*written[1].file, simulation, simulation.test);
     if (flags.features) {
-      written[2].rows = write_training_features(*written[2].file, flags, simulation);
-      written[3].rows = write_features(*written[3].file, flags, simulation.holdout, 1);
-      written[4].rows = write_features(*written[4].file, flags, simulation.test, 2);
+      const std::uint64_t seed = flags.options.seed;
+      written[2].rows = write_training_features({*written[2].file, seed, 0}, simulation);
+      written[3].rows = write_features({*written[3].file, seed, 1}, simulation.holdout);
+      written[4].rows = write_features({*written[4].file, seed, 2}, simulation.test);
     }
     for (const Written& table : written) table.file->commit();
   } catch (const IoError& failure) {
@@ -167,7 +152,7 @@ int run(SimulateFlags flags) {
     fmt::print("{}\n", report.dump(1));
   } else {
     for (const Written& table : written) {
-      fmt::print("{}: {}\n", table.path, plural_text(static_cast<double>(table.rows), "row"));
+      fmt::print("{}: {}\n", table.path, plural_text(table.rows, "row"));
     }
   }
   return kDone;

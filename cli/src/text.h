@@ -16,6 +16,10 @@ namespace limen::cli {
 
 /// "1 row", "2 rows".
 [[nodiscard]] std::string plural_text(double count, std::string_view noun);
+template <typename Count>
+[[nodiscard]] std::string plural_text(Count count, std::string_view noun) {
+  return plural_text(static_cast<double>(count), noun);
+}
 
 /// 0.12345 -> "0.1235".
 [[nodiscard]] std::string ratio_text(double value);

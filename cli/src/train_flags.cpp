@@ -1,170 +1,187 @@
 // SPDX-License-Identifier: MIT
 #include "train_flags.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "flags.h"
+#include "limen/base/error.h"
 #include "limen/train/schema.h"
+#include "limen/train/trainer.h"
 
 namespace limen::cli {
+namespace {
+
+/// A preset says how its files are read and which columns are what; flags that were given win.
+void apply_schema(TrainFlags& flags) {
+  if (flags.schema.empty()) return;
+  const train::Schema schema = train::schema_preset(flags.schema);
+  flags.read.no_header = !schema.header;
+  flags.read.names = schema.header ? std::vector<std::string>() : schema.columns;
+  if (flags.read.separator.empty()) flags.read.separator = std::string(1, schema.separator);
+  const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(flags.features.numeric, schema.features.numeric);
+  add(flags.features.categorical, schema.features.categorical);
+  add(flags.features.drop, schema.features.drop);
+  flags.features.date.insert(schema.features.date.begin(), schema.features.date.end());
+  if (flags.features.label.empty()) flags.features.label = schema.features.label;
+}
+
+void check(const TrainFlags& flags) {
+  if (flags.features.label.empty()) throw InvalidInput("train: give the label's column: --label COLUMN");
+  if (!flags.split_by_time.empty() && flags.split.empty()) {
+    throw InvalidInput("--split-by-time needs the shares: --split 0.6,0.2,0.2");
+  }
+  if (!(flags.tau >= 1 && flags.tau <= 1e9))
+    throw InvalidInput(fmt::format("--tau: tau is {:g}, must be 1 to 1e9", flags.tau));
+  if (!(flags.validation > 0 && flags.validation < 1)) {
+    throw InvalidInput("--validation: must be a share between 0 and 1 of the training rows");
+  }
+  std::vector<std::string> all = flags.data;
+  all.insert(all.end(), flags.validation_data.begin(), flags.validation_data.end());
+  for (const std::string& path : all) {
+    if (path == "-") throw InvalidInput("train: the table is read more than once; give a file, not stdin");
+  }
+}
+
+void check_folder(const TrainFlags& flags) {
+  namespace fs = std::filesystem;
+  const fs::path folder(flags.output);
+  if (fs::exists(folder) && !fs::is_directory(folder)) {
+    throw InvalidInput(flags.output + ": exists and is not a folder");
+  }
+  const bool has_model = fs::exists(folder / "model.json") || fs::exists(folder / kCheckpointFile);
+  if (has_model && !flags.resume && !flags.overwrite) {
+    throw InvalidInput(
+        fmt::format("{}: holds a model already; give another folder, --resume or --overwrite", flags.output));
+  }
+  if (flags.resume && !fs::exists(folder / kCheckpointFile)) {
+    throw InvalidInput(fmt::format("{}: there is no checkpoint to resume from{}", flags.output,
+                                   fs::exists(folder / "model.json") ? "; its training was finished" : ""));
+  }
+  fs::path there = fs::absolute(folder).lexically_normal();
+  while (!fs::exists(there) && there.has_relative_path()) there = there.parent_path();
+  if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    throw IoError(IoError::Access::kWrite, flags.output, std::string("cannot be written: ") + std::strerror(errno));
+  }
+}
+
+/// Takes over into the options what the flags say in words.
+void parse_words(TrainFlags& flags) {
+  train::HeadOptions& head = flags.options.head;
+  train::EncoderOptions& encoder = flags.options.encoder;
+  if (!flags.prior.empty()) {
+    const auto parts = CLI::detail::split(flags.prior, ',');
+    if (parts.size() != 2 || !CLI::detail::lexical_cast(parts[0], head.prior[0]) ||
+        !CLI::detail::lexical_cast(parts[1], head.prior[1])) {
+      throw InvalidInput("--prior: give two numbers, of negatives and positives, such as 1,1");
+    }
+  }
+  head.kind = train::parse<train::Head>(flags.model);
+  encoder.kind = train::parse<train::EncoderKind>(flags.encoder);
+  encoder.sam = train::parse<train::SamVariant>(flags.sam);
+  encoder.gated = train::parse<train::GatedUnit>(flags.gated);
+  encoder.residual = !flags.no_residual;
+  if (head.kind == train::Head::kMcDropout && encoder.dropout == 0) encoder.dropout = 0.2;
+  flags.training.schedule = train::parse<train::Schedule>(flags.schedule);
+  train::validate(flags.training);
+  train::FeatureOptions& features = flags.features;
+  features.scaling = flags.scaling == "log"      ? train::Scaling::kLog
+                     : flags.scaling == "linear" ? train::Scaling::kLinear
+                                                 : train::Scaling::kAuto;
+  features.label_rule = label_rule(flags.labels);
+  features.seed = flags.training.seed;
+  features.num_threads = flags.training.num_threads;
+  for (const std::string& date : flags.date) features.date[date] = DateFormat::kText;
+}
+
+}  // namespace
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
-  const auto names = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
-  const auto list = [&](const char* flag, std::vector<std::string>& to, const char* help) {
-    verb.add_option(flag, to, help)->type_name("A,B")->delimiter(',')->allow_extra_args(false);
-  };
+  FlagGroup own(verb);
+  train::FeatureOptions& features = flags.features;
   verb.add_option("DATA", flags.data, "Table with features and label: one or more files")->required();
-  verb.add_option("-o,--output", flags.output, "Folder of the model")->required()->type_name("MODEL");
-  verb.add_option("--label", flags.features.label, "Column of the label")->type_name("COLUMN");
+  own.add("-o,--output", flags.output, "MODEL", "Folder of the model")->required();
+  own.add("--label", features.label, "COLUMN", "Column of the label");
   add_label_flags(verb, flags.labels);
-  list("--numeric", flags.features.numeric, "Columns of numbers; default: those that look like numbers");
-  list("--date", flags.date, "Columns of dates; default: text that reads as dates");
-  list("--drop", flags.features.drop, "Columns to leave out");
-  verb.add_option("--schema", flags.schema, "Columns of a known data set: criteo or avazu")
-      ->type_name("NAME")
-      ->check(names(train::schema_presets()));
-  verb.add_option("--scaling", flags.scaling, "Numbers: auto, linear or log")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "linear", "log"}).description(""));
-  verb.add_option("--numeric-bins", flags.features.numeric_bins,
-                  "Numbers also have a token, of at most so many bins of equally many rows; 0: none")
-      ->type_name("N")
-      ->capture_default_str();
-  verb.add_option("--min-count", flags.features.min_count, "Categories seen fewer times share one token")
-      ->type_name("N")
-      ->capture_default_str();
-  verb.add_option("--max-vocabulary", flags.features.max_vocabulary, "Columns of more categories are hashed")
-      ->type_name("N")
-      ->capture_default_str();
+  own.list("--numeric", features.numeric, "Columns of numbers; default: those that look like numbers");
+  own.list("--date", flags.date, "Columns of dates; default: text that reads as dates");
+  own.list("--drop", features.drop, "Columns to leave out");
+  own.choice("--schema", flags.schema, "NAME", train::schema_presets(), "Columns of a known data set: criteo or avazu");
+  own.choice("--scaling", flags.scaling, "KIND", {"auto", "linear", "log"}, "Numbers: auto, linear or log");
+  own.add("--numeric-bins", features.numeric_bins, "N",
+          "Numbers also have a token, of at most so many bins of equally many rows; 0: none");
+  own.add("--min-count", features.min_count, "N", "Categories seen fewer times share one token");
+  own.add("--max-vocabulary", features.max_vocabulary, "N", "Columns of more categories are hashed");
 
-  const char* const rows = "Rows";
-  verb.add_option("--split", flags.split, "Shares of training, hold-out and test; default: all rows are for training")
-      ->type_name("A,B,C")
-      ->group(rows);
-  verb.add_option("--split-by-time", flags.split_by_time, "Training is the earliest part by this column")
-      ->type_name("COLUMN")
-      ->group(rows);
-  verb.add_option("--tau", flags.tau, "Keep training negatives at rate 1/tau")
-      ->type_name("T")
-      ->capture_default_str()
-      ->group(rows);
-  verb.add_option("--validation", flags.validation, "Share of the training rows kept aside to choose the epoch")
-      ->type_name("S")
-      ->capture_default_str()
-      ->group(rows);
-  verb.add_option("--validation-data", flags.validation_data, "Other rows for that, at the natural rate")
-      ->type_name("FILE")
-      ->group(rows);
+  FlagGroup rows(verb, "Rows");
+  rows.add("--split", flags.split, "A,B,C",
+           "Shares of training, hold-out and test; default: all rows are for training");
+  rows.add("--split-by-time", flags.split_by_time, "COLUMN", "Training is the earliest part by this column");
+  rows.add("--tau", flags.tau, "T", "Keep training negatives at rate 1/tau");
+  rows.add("--validation", flags.validation, "S", "Share of the training rows kept aside to choose the epoch");
+  rows.add("--validation-data", flags.validation_data, "FILE", "Other rows for that, at the natural rate");
 
-  const char* const network = "Network";
+  FlagGroup network(verb, "Network");
   train::EncoderOptions& encoder = flags.options.encoder;
   train::HeadOptions& head = flags.options.head;
-  verb.add_option("--model", flags.model, "postnet, mc-dropout or ensemble")
-      ->type_name("MODEL")
-      ->capture_default_str()
-      ->check(names(train::names_of<train::Head>()))
-      ->group(network);
-  verb.add_option("--encoder", flags.encoder, "mlp, sam or ft-transformer")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(names(train::names_of<train::EncoderKind>()))
-      ->group(network);
-  verb.add_option("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")
-      ->type_name("A,B")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->default_str("128,64")
-      ->group(network);
-  verb.add_option("--embedding", encoder.embedding, "Width of a category's embedding, or of a token")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--dropout", encoder.dropout, "Share of units left out in training; mc-dropout: 0.2 when not given")
-      ->type_name("P")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--sam", flags.sam, "Variant of sam: 2a, 2e, 3a or 3e")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(names(train::names_of<train::SamVariant>()))
-      ->group(network);
-  verb.add_flag("--no-residual", flags.no_residual, "sam: interactions alone")->group(network);
-  verb.add_option("--blocks", encoder.blocks, "Blocks of ft-transformer, layers of sam 3a and 3e")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--heads", encoder.heads, "Attention heads of ft-transformer")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--gated", flags.gated, "Unit of ft-transformer: geglu or reglu")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(names(train::names_of<train::GatedUnit>()))
-      ->group(network);
-  verb.add_option("--latent", head.latent, "postnet: dimension of the latent space")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--flows", head.flows, "postnet: radial flows per class")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_flag("--batch-norm", head.batch_norm, "postnet: batch norm on the latent space")->group(network);
-  verb.add_option("--prior", flags.prior, "postnet: prior counts of negatives and positives [1,1]")
-      ->type_name("A,B")
-      ->group(network);
-  verb.add_option("--regularizer", head.regularizer, "postnet: weight of the entropy in the loss")
-      ->type_name("R")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--passes", head.passes, "mc-dropout: passes per prediction")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
-  verb.add_option("--members", head.members, "ensemble: networks")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(network);
+  network.choice("--model", flags.model, "MODEL", train::names_of<train::Head>(), "postnet, mc-dropout or ensemble");
+  network.choice("--encoder", flags.encoder, "KIND", train::names_of<train::EncoderKind>(),
+                 "mlp, sam or ft-transformer");
+  network.list("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")->default_str("128,64");
+  network.add("--embedding", encoder.embedding, "N", "Width of a category's embedding, or of a token");
+  network.add("--dropout", encoder.dropout, "P", "Share of units left out in training; mc-dropout: 0.2 when not given");
+  network.choice("--sam", flags.sam, "KIND", train::names_of<train::SamVariant>(), "Variant of sam: 2a, 2e, 3a or 3e");
+  network.toggle("--no-residual", flags.no_residual, "sam: interactions alone");
+  network.add("--blocks", encoder.blocks, "N", "Blocks of ft-transformer, layers of sam 3a and 3e");
+  network.add("--heads", encoder.heads, "N", "Attention heads of ft-transformer");
+  network.choice("--gated", flags.gated, "KIND", train::names_of<train::GatedUnit>(),
+                 "Unit of ft-transformer: geglu or reglu");
+  network.add("--latent", head.latent, "N", "postnet: dimension of the latent space");
+  network.add("--flows", head.flows, "N", "postnet: radial flows per class");
+  network.toggle("--batch-norm", head.batch_norm, "postnet: batch norm on the latent space");
+  network.add("--prior", flags.prior, "A,B", "postnet: prior counts of negatives and positives [1,1]");
+  network.add("--regularizer", head.regularizer, "R", "postnet: weight of the entropy in the loss");
+  network.add("--passes", head.passes, "N", "mc-dropout: passes per prediction");
+  network.add("--members", head.members, "N", "ensemble: networks");
 
-  const char* const group = "Training";
+  FlagGroup group(verb, "Training");
   train::TrainOptions& training = flags.training;
-  const auto number = [&](const char* flag, auto& to, const char* help) {
-    verb.add_option(flag, to, help)->type_name("N")->capture_default_str()->group(group);
-  };
-  number("--epochs", training.epochs, "Most passes over the training rows");
-  number("--patience", training.patience, "Epochs without better average precision before it stops");
-  verb.add_option("--batch", training.batch, "Rows of a step [256 for fewer than 100,000 training rows, else 1024]")
-      ->type_name("N")
-      ->group(group);
-  verb.add_option("--learning-rate", training.learning_rate, "Of Adam [0.002 for mlp, else 0.001]")
-      ->type_name("N")
-      ->group(group);
-  verb.add_option("--schedule", flags.schedule, "Learning rate: constant, cosine or step")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(names(train::names_of<train::Schedule>()))
-      ->group(group);
-  number("--weight-decay", training.weight_decay, "Decoupled, per step");
-  number("--clip", training.clip, "Largest norm of the gradient, 0: any");
-  verb.add_option("--warm-up", training.warm_up,
-                  "Epochs that fit only postnet's densities [1 when latent >= 32, else 0]")
-      ->type_name("N")
-      ->group(group);
-  number("--seed", training.seed, "Of split, order, weights and dropout");
-  number("--threads", training.num_threads, "0 = all cores; the model is the same");
-  verb.add_option("--device", training.device, "cpu; graphics processors are refused")
-      ->type_name("D")
-      ->capture_default_str()
-      ->group(group);
-  number("--checkpoint-seconds", flags.save_seconds, "Seconds between checkpoints inside an epoch");
-  verb.add_flag("--resume", flags.resume, "Go on from the checkpoint in MODEL: give the same data and flags")
-      ->group(group);
-  verb.add_flag("--overwrite", flags.overwrite, "Replace the model in MODEL")->group(group);
-  add_frame_flags(verb, flags.frame);
+  group.add("--epochs", training.epochs, "N", "Most passes over the training rows");
+  group.add("--patience", training.patience, "N", "Epochs without better average precision before it stops");
+  group.add("--batch", training.batch, "N", "Rows of a step [256 for fewer than 100,000 training rows, else 1024]");
+  group.add("--learning-rate", training.learning_rate, "N", "Of Adam [0.002 for mlp, else 0.001]");
+  group.choice("--schedule", flags.schedule, "KIND", train::names_of<train::Schedule>(),
+               "Learning rate: constant, cosine or step");
+  group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step");
+  group.add("--clip", training.clip, "N", "Largest norm of the gradient, 0: any");
+  group.add("--warm-up", training.warm_up, "N",
+            "Epochs that fit only postnet's densities [1 when latent >= 32, else 0]");
+  group.add("--seed", training.seed, "N", "Of split, order, weights and dropout");
+  group.add("--threads", training.num_threads, "N", "0 = all cores; the model is the same");
+  group.add("--device", training.device, "D", "cpu; graphics processors are refused");
+  group.add("--checkpoint-seconds", flags.save_seconds, "N", "Seconds between checkpoints inside an epoch");
+  group.toggle("--resume", flags.resume, "Go on from the checkpoint in MODEL: give the same data and flags");
+  group.toggle("--overwrite", flags.overwrite, "Replace the model in MODEL");
+  add_frame_flags(verb, flags.read, features.categorical);
   verb.add_flag("--json", flags.json, "Print the result as JSON");
   verb.footer(
       "Example: limen train data.csv --label clicked --tau 3 --split 0.6,0.2,0.2 -o model\n"
       "         limen predict model data.csv --part holdout -o holdout.csv\n"
       "MODEL holds model.json, weights.safetensors and training.jsonl, the log of the epochs.");
+}
+
+void settle(TrainFlags& flags) {
+  apply_schema(flags);
+  check(flags);
+  check_folder(flags);
+  parse_words(flags);
 }
 
 }  // namespace limen::cli

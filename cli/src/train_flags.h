@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "frame_flags.h"
 #include "limen/train/features.h"
 #include "limen/train/options.h"
+#include "options.h"
 
 namespace limen::cli {
 
-/// The flags of `train`; names are parsed when it runs.
+/// The flags of `train`; words are parsed by settle().
 struct TrainFlags {
   std::vector<std::string> data;
   std::vector<std::string> validation_data;
@@ -38,8 +38,14 @@ struct TrainFlags {
   train::FeatureOptions features;
   train::ModelOptions options;
   train::TrainOptions training;
-  FrameFlags frame;
+  ReadFlags read;
 };
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
+
+/// Refuses wrong flags and a folder that does not fit them, and fills in the options what flags say in words.
+void settle(TrainFlags& flags);
+
+/// In the folder of a model whose training is not finished.
+inline constexpr const char* kCheckpointFile = "checkpoint.safetensors";
 
 }  // namespace limen::cli

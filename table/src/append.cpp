@@ -7,7 +7,7 @@
 
 #include "arrow_status.h"
 #include "batch_source.h"
-#include "column_kinds.h"
+#include "columns.h"
 #include "csv_file.h"
 #include "limen/base/text.h"
 #include "table_writer.h"
@@ -56,10 +56,9 @@ class Appender {
     format_ = output_format(output, options.output_format, source_.format_of(*inputs.files().front()));
     const auto is_text_file = [&](const auto& file) { return is_text(source_.format_of(*file)); };
     is_all_text_ = is_text(format_.format) && std::ranges::all_of(inputs.files(), is_text_file);
-    const bool all_fixed = std::ranges::all_of(
-        options.read.columns, [this](const std::string& name) { return kinds_.is_fixed(trimmed(name)); });
     const bool needs_types = !is_all_text_ && std::ranges::any_of(inputs.files(), is_text_file);
-    if (needs_types || !all_fixed) source_.for_each_file([this](FileReader& reader) { look_at(reader); });
+    if (needs_types || !kinds_.are_fixed(options.read.columns))
+      source_.for_each_file([this](FileReader& reader) { look_at(reader); });
     source_.start([this](FileReader& reader) { return choose(reader); });
   }
 
@@ -78,7 +77,7 @@ class Appender {
  private:
   // Kinds, and the types of columns of text, for which the whole file is read.
   void look_at(FileReader& reader) {
-    kinds_.add(reader, rules_);
+    kinds_.add(reader.names(), reader.kinds(rules_));
     if (is_all_text_ || reader.csv() == nullptr || !reader.file().can_seek()) return;
     check_kept(reader.names());
     reader.csv()->find_types(kept_in(reader.names()), text_types_);

@@ -90,9 +90,6 @@ class IpcFile final : public ArrowFile {
     if (batch) check(batch->ValidateFull());
     return batch;
   }
-  void for_each_batch(const ArrowUnit& unit, const std::function<void(const BatchPointer&)>& use) const override {
-    use(unit.batch_at_hand);
-  }
 
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_form_;
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> stream_form_;
@@ -171,8 +168,12 @@ void ArrowFile::decode(Unit& unit) const {
     const std::vector<Values> empty = own.batch.columns;
     if (decode_plain(own)) return;
     own.batch.columns = empty;
+    if (own.batch_at_hand) {
+      decode_batch(own.batch_at_hand, own.first_row, own.batch);
+      return;
+    }
     std::uint64_t seen = 0;
-    for_each_batch(own, [&](const BatchPointer& rows) {
+    for_each_batch(own.row_groups, [&](const BatchPointer& rows) {
       const auto size = static_cast<std::uint64_t>(rows->num_rows());
       if (seen + size > own.rows) refuse_damaged(names_.table, what_, "a row group has more rows than it says");
       decode_batch(rows, own.first_row + seen, own.batch);

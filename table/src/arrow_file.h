@@ -66,8 +66,8 @@ class ArrowFile : public FileReader {
   virtual void take(ArrowUnit& unit) = 0;
   /// Unset for the stream form of Arrow IPC.
   [[nodiscard]] virtual std::optional<std::uint64_t> num_rows() = 0;
-  /// Calls `use` with the batches of a unit, in order.
-  virtual void for_each_batch(const ArrowUnit& unit, const std::function<void(const BatchPointer&)>& use) const = 0;
+  /// Calls `use` with the batches of row groups that were left to decode(), in order.
+  virtual void for_each_batch(const std::vector<int>&, const std::function<void(const BatchPointer&)>&) const {}
   /// All rows of a unit that needs no more than a copy; false, and rows that are to be decoded again, for any other.
   [[nodiscard]] virtual bool decode_plain(ArrowUnit&) const { return false; }
 

@@ -61,4 +61,36 @@ void require_same_columns(const ColumnNames& first, const ColumnNames& other) {
   }
 }
 
+ColumnKinds::ColumnKinds(const FrameReadOptions& options) {
+  for (const std::string& name : options.text_columns) fixed_.emplace(trimmed(name), ColumnKind::kText);
+  for (const std::string& name : options.number_columns) {
+    const ColumnKind kind = fixed_.emplace(trimmed(name), ColumnKind::kNumber).first->second;
+    if (kind == ColumnKind::kText) throw InvalidInput("column " + quoted(name) + " cannot be both text and number");
+  }
+}
+
+bool ColumnKinds::are_fixed(const std::vector<std::string>& names) const {
+  return std::ranges::all_of(names, [this](const std::string& name) { return fixed_.contains(trimmed(name)); });
+}
+
+void ColumnKinds::add(const ColumnNames& names, const std::vector<std::optional<ColumnKind>>& kinds) {
+  for (std::size_t column = 0; column < kinds.size(); ++column) {
+    if (kinds[column] == ColumnKind::kText) text_.insert(names.names[column]);
+  }
+}
+
+ColumnKind ColumnKinds::of(std::string_view name) const {
+  if (const auto fixed = fixed_.find(name); fixed != fixed_.end()) return fixed->second;
+  return text_.contains(name) ? ColumnKind::kText : ColumnKind::kNumber;
+}
+
+Wanted ColumnKinds::wanted(const ColumnNames& names, std::string_view name) const {
+  const std::size_t index = names.require(name);
+  const std::string& own_name = names.names[index];
+  return {.name = own_name,
+          .kind = of(own_name) == ColumnKind::kText ? Kind::kText : Kind::kReal,
+          .parses_text = true,
+          .index = index};
+}
+
 }  // namespace limen::table::detail

@@ -74,11 +74,9 @@ arrow::Status add_value(arrow::ArrayBuilder& builder, arrow::Type::type type, st
 void add_field(std::string_view field, char separator, std::string& line) {
   if (field.starts_with('"') || field.find(separator) == std::string_view::npos) {
     line += field;
-    return;
+  } else {
+    append_quoted(field, line);
   }
-  line += '"';
-  for (const char c : field) line.append(c == '"' ? 2 : 1, c);
-  line += '"';
 }
 
 // The copied fields of a record, between separators of the output, as they are written. May use `scratch`.
@@ -363,12 +361,6 @@ void CsvFile::settle(Unit& unit) {
   place_ = records.place();
 }
 
-std::string_view CsvFile::value_in_quotes(std::string_view field, CsvUnit& unit) {
-  std::string scratch;
-  const std::string_view value = unquoted(field, scratch);
-  return value.data() == scratch.data() ? unit.values.emplace_back(std::move(scratch)) : value;
-}
-
 // Adds the texts of the wanted columns. Blanks around text do not count, unless they are quoted.
 void CsvFile::add(const CsvRow& row, CsvUnit& unit, RawRows& into) const {
   for (std::size_t column = 0; column < into.columns.size(); ++column) {
@@ -376,7 +368,9 @@ void CsvFile::add(const CsvRow& row, CsvUnit& unit, RawRows& into) const {
     const std::string_view field = row.fields[wanted.index];
     std::string_view& text = into.columns[column].texts[into.size];
     if (field.starts_with('"')) {
-      text = value_in_quotes(field, unit);
+      std::string scratch;
+      text = unquoted(field, scratch);
+      if (text.data() == scratch.data()) text = unit.values.emplace_back(std::move(scratch));
     } else {
       text = wanted.kind == Kind::kText ? trimmed(field) : field;
     }

@@ -63,7 +63,6 @@ class CsvFile final : public FileReader {
     if (row.fields.size() != names_.names.size()) refuse_length(row);
   }
   [[noreturn]] void refuse_length(const CsvRow& row) const;
-  [[nodiscard]] static std::string_view value_in_quotes(std::string_view field, CsvUnit& unit);
   void add(const CsvRow& row, CsvUnit& unit, RawRows& into) const;
   [[noreturn]] void refuse(const CsvUnit& unit) const;
 

@@ -202,4 +202,10 @@ std::string_view unquoted(std::string_view field, std::string& scratch) {
   return scratch;
 }
 
+void append_quoted(std::string_view value, std::string& line) {
+  line += '"';
+  for (const char c : value) line.append(c == '"' ? 2 : 1, c);
+  line += '"';
+}
+
 }  // namespace limen::table::detail

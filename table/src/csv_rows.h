@@ -115,4 +115,7 @@ class CsvRows {
 /// The value of a field: without its quotes, doubled quotes made single. May use `scratch` to hold it.
 [[nodiscard]] std::string_view unquoted(std::string_view field, std::string& scratch);
 
+/// Appends a value in quotes, its own quotes doubled.
+void append_quoted(std::string_view value, std::string& line);
+
 }  // namespace limen::table::detail

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "arrow_status.h"
+#include "limen/base/label_column.h"
 #include "limen/base/text.h"
 
 namespace limen::table::detail {
@@ -24,9 +25,7 @@ namespace {
 using ArrayPointer = std::shared_ptr<arrow::Array>;
 
 constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
-// Codes of a label beside 0 and 1.
-constexpr std::uint8_t kMissingLabel = 2;
-constexpr std::uint8_t kBadLabel = 3;
+constexpr std::uint8_t kBadLabel = kMissingLabel + 1;  // code of a label beside 0, 1 and a missing one
 
 bool holds_text(const arrow::DataType& type) {
   return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type.id());

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "batch_source.h"
-#include "column_kinds.h"
+#include "columns.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 
@@ -31,7 +31,7 @@ std::vector<ColumnInfo> describe_columns(const TableFiles& files, const FrameRea
   ColumnKinds kinds(options);
   ColumnNames all = {.table = files.name(), .names = {}};
   detail::BatchSource(files, options.read, {}).for_each_file([&](FileReader& reader) {
-    kinds.add(reader, rules);
+    kinds.add(reader.names(), reader.kinds(rules));
     for (const std::string& name : reader.names().names) {
       if (!all.has(name)) all.names.push_back(name);
     }
@@ -51,12 +51,9 @@ RowCounts for_each_frame(const TableFiles& files, const FrameReadOptions& option
   detail::BatchSource source(files, options.read, limits);
   ColumnKinds kinds(options);
   std::size_t num_columns = options.columns.size();
-  const bool all_fixed = !options.columns.empty() && std::ranges::all_of(options.columns, [&](const std::string& name) {
-    return kinds.is_fixed(trimmed(name));
-  });
-  if (!all_fixed) {
+  if (options.columns.empty() || !kinds.are_fixed(options.columns)) {
     source.for_each_file([&](FileReader& reader) {
-      kinds.add(reader, rules);
+      kinds.add(reader.names(), reader.kinds(rules));
       num_columns = options.columns.empty() ? reader.names().names.size() : num_columns;
     });
   }

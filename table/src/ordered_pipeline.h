@@ -29,36 +29,30 @@ void run_ordered(Produce&& produce, Work&& work, Consume&& consume) {
   std::exception_ptr first_error;
   std::atomic<bool> failed = false;
   // No exception leaves a stage: a cancelled TBB pipeline leaks the items in it. After a failure it runs empty.
+  const auto attempt = [&failed](Slot& slot, const auto& action) {
+    try {
+      if (!slot.error && !failed) action();
+    } catch (...) {
+      slot.error = std::current_exception();
+    }
+  };
   const auto first = [&](tbb::flow_control& control) -> SlotPointer {
     auto slot = std::make_shared<Slot>();
-    try {
-      if (!at_end && !failed) slot->item = produce();
-    } catch (...) {
-      slot->error = std::current_exception();
-    }
+    if (!at_end) attempt(*slot, [&] { slot->item = produce(); });
     at_end = slot->item == nullptr;
     if (!at_end || slot->error) return slot;
     control.stop();
     return nullptr;
   };
   const auto second = [&](SlotPointer slot) {
-    if (slot->error || failed) return slot;
-    try {
-      work(*slot->item);
-    } catch (...) {
-      slot->error = std::current_exception();
-    }
+    attempt(*slot, [&] { work(*slot->item); });
     return slot;
   };
   const auto third = [&](const SlotPointer& slot) {
     if (failed) return;
-    try {
-      if (slot->error) std::rethrow_exception(slot->error);
-      consume(*slot->item);
-    } catch (...) {
-      first_error = std::current_exception();
-      failed = true;
-    }
+    attempt(*slot, [&] { consume(*slot->item); });
+    first_error = slot->error;
+    failed = slot->error != nullptr;
   };
   const auto max_items = 2 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
   tbb::parallel_pipeline(max_items, tbb::make_filter<void, SlotPointer>(tbb::filter_mode::serial_in_order, first) &

@@ -41,30 +41,24 @@ OutputFile::OutputFile(const std::string& path) : name_(shown_path(path, "<stdou
   if (!exists && (errno != ENOENT || path.empty())) fail(errno);
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
-    open_in_place(path);
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ == kClosed) fail(errno);
     return;
   }
   if (exists) target_ = resolve_links(path);
-  open_temporary(target_);
+  open_temporary();
   if (exists && ::fchmod(descriptor_, status.st_mode & 07777) != 0) fail(errno);
 }
 
 OutputFile::~OutputFile() { discard(); }
 
-void OutputFile::open_in_place(const std::string& path) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor_ == kClosed) fail(errno);
-}
-
-void OutputFile::open_temporary(const std::string& path) {
+void OutputFile::open_temporary() {
   // A file without a name vanishes with the process, however it ends. Not every file system has them.
-  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
   if (::access("/proc/self/fd", X_OK) == 0) {
     descriptor_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (descriptor_ != kClosed) {
-      is_unnamed_ = true;
-      return;
-    }
+    is_unnamed_ = descriptor_ != kClosed;
+    if (is_unnamed_) return;
   }
   name_temporary([&](const std::string& candidate) {
     descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

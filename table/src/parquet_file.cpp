@@ -209,12 +209,9 @@ class ParquetFile final : public ArrowFile {
       refuse_damaged(names_.table, what_, "a column is longer than the file");
     }
   }
-  void for_each_batch(const ArrowUnit& unit, const std::function<void(const BatchPointer&)>& use) const override {
-    if (unit.batch_at_hand) {
-      use(unit.batch_at_hand);
-      return;
-    }
-    const BatchReader reader = open_row_groups(unit.row_groups, false);
+  void for_each_batch(const std::vector<int>& row_groups,
+                      const std::function<void(const BatchPointer&)>& use) const override {
+    const BatchReader reader = open_row_groups(row_groups, false);
     while (const BatchPointer batch = next_batch(reader)) use(batch);
   }
 

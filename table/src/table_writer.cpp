@@ -14,16 +14,19 @@
 #include <cstdint>
 #include <exception>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "arrow_status.h"
+#include "csv_rows.h"
 #include "decode.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 #include "limen/table/output_file.h"
+#include "limen/table/write_table.h"
 
 namespace limen::table::detail {
-
 namespace {
 
 constexpr std::int64_t kRowGroupRows = 1 << 20;
@@ -243,11 +246,9 @@ class CsvWriter final : public TableWriter {
                           value.find(separator_) == std::string_view::npos;
     if (is_plain) {
       text_ += value;
-      return;
+    } else {
+      append_quoted(value, text_);
     }
-    text_ += '"';
-    for (const char c : value) text_.append(c == '"' ? 2 : 1, c);
-    text_ += '"';
   }
 
   void flush() {
@@ -272,3 +273,26 @@ std::unique_ptr<TableWriter> open_writer(const std::string& path, const NamedFor
 }
 
 }  // namespace limen::table::detail
+
+namespace limen::table {
+
+void write_table(const std::string& path, const std::vector<WrittenColumn>& columns, std::optional<Format> format) {
+  const NamedFormat named = output_format(path, format);
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const WrittenColumn& column : columns) {
+    auto array = std::visit([](const auto& values) { return detail::array_of(values); }, column.values);
+    arrays.push_back(detail::value_or_refuse(std::move(array), shown_path(path, "<stdout>"), "a table"));
+    fields.push_back(arrow::field(column.name, arrays.back()->type()));
+    if (arrays.back()->length() != arrays.front()->length()) {
+      throw std::logic_error("write_table: column " + column.name + " has another length than the first");
+    }
+  }
+  const std::shared_ptr<arrow::Schema> schema = arrow::schema(fields);
+  const std::unique_ptr<detail::TableWriter> writer = detail::open_writer(path, named, schema);
+  const std::int64_t rows = arrays.empty() ? 0 : arrays.front()->length();
+  writer->write(*arrow::RecordBatch::Make(schema, rows, arrays));
+  writer->commit();
+}
+
+}  // namespace limen::table

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "run_program.h"
@@ -82,6 +86,34 @@ class CliTest : public ::testing::Test {
 
   /// The same for an output that cannot be written: exit code 1.
   void expect_not_written(const Words& arguments, const Words& named) const { expect_refused(arguments, named, {}, 1); }
+
+  /// A run that reads t1.csv and t2.csv in several passes must notice that t1.csv is another file than in the first
+  /// one. t2.csv is a pipe: while the first pass waits for it, t1.csv has been read once and can be replaced.
+  void expect_change_noticed(const Words& arguments, const std::string& rows) const {
+    SCOPED_TRACE(command(arguments));
+    write_file("t1.csv", rows);
+    ASSERT_EQ(::mkfifo("t2.csv", 0600), 0);
+    std::atomic<bool> has_ended = false;
+    std::thread feeder([&] {
+      const auto open_pipe = [] { return ::open("t2.csv", O_WRONLY | O_NONBLOCK | O_CLOEXEC); };
+      for (bool is_first = true; !has_ended; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+        const int pipe = open_pipe();
+        if (pipe < 0) continue;  // nobody reads it
+        if (std::exchange(is_first, false)) {
+          write_file("later.csv", rows + rows.substr(rows.find('\n') + 1));
+          std::filesystem::rename("later.csv", "t1.csv");
+          EXPECT_EQ(::write(pipe, rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
+        }
+        ::close(pipe);
+      }
+    });
+    const RunResult result = run(arguments);
+    has_ended = true;
+    feeder.join();
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, ::testing::StartsWith("limen: t1.csv: changed while it was read: "));
+    std::filesystem::remove("t2.csv");
+  }
 
   /// Every file below the folder, hidden ones too, with its content.
   [[nodiscard]] static std::map<std::string, std::string> files() {

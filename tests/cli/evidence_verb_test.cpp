@@ -204,5 +204,13 @@ TEST_F(EvidenceVerb, RefusesBadInput) {
   expect_refused(with({"-o", "out.csv"}), {"data.csv", "already has a column \"evidence\""});
 }
 
+// The pass that counts read other rows than the pass that set the bins.
+TEST_F(EvidenceVerb, ATableThatChangesBetweenPassesIsRefused) {
+  write_file("data.csv", kData);
+  for (const std::string keys : {"from", "from,late"}) {
+    expect_change_noticed({"evidence", "t*.csv", "data.csv", "--keys", keys, "-o", "out.csv"}, std::string(kTrain));
+  }
+}
+
 }  // namespace
 }  // namespace limen::cli::test

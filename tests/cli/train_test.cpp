@@ -713,5 +713,16 @@ TEST_F(Train, ACheckpointOfOtherFlagsIsRefused) {
   expect_refused(train("data.csv", "model", other), {"model: the checkpoint is damaged"});
 }
 
+// The features were fitted on other rows than the network was, or a part was taken of other rows than were checked.
+TEST_F(Train, ATableThatChangesBetweenPassesIsRefused) {
+  const std::string rows = customers(500);
+  Words words = train("t1.csv", "other");
+  words.insert(words.begin() + 2, "t2.csv");
+  expect_change_noticed(words, rows);
+  expect_trained(train("data.csv", "model"));
+  expect_change_noticed({"predict", "model", "t1.csv", "t2.csv", "-o", "out.csv"}, rows);
+  EXPECT_FALSE(std::filesystem::exists("out.csv"));
+}
+
 }  // namespace
 }  // namespace limen::cli::test

@@ -30,9 +30,8 @@ class OutputFile {
   void commit();
 
  private:
-  void open_temporary(const std::string& path);
+  void open_temporary();
   void name_temporary(const std::function<bool(const std::string&)>& take);
-  void open_in_place(const std::string& path);
   void flush();
   void send(std::string_view bytes);
   void discard() noexcept;
