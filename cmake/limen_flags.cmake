@@ -14,6 +14,12 @@ if(LIMEN_SANITIZE)
                                                -fno-omit-frame-pointer)
   target_link_options(limen_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(LIMEN_SANITIZE_THREAD)
+  # oneTBB is not instrumented; a stand-in takes its place.
+  target_include_directories(limen_flags INTERFACE ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer)
+  target_compile_options(limen_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(limen_flags INTERFACE -fsanitize=thread)
+endif()
 # For code that only calls the libraries, and that headers make large: under sanitizers, which are slow to compile, it is
 # not optimised.
 add_library(limen_thin_flags INTERFACE)

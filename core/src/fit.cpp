@@ -145,10 +145,7 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
   result.levels_used = static_cast<int>(grid.num_levels());
   if (solution.status != SolveStatus::kInfeasible) {
     Boundary boundary;
-    boundary.rule = make_rule(grid, solution.taken);
-    if (options.method == Method::kSmooth) {
-      boundary.rule.score_thresholds = smooth_thresholds(grid, rows_near_decision(grid, objective), solution.taken);
-    }
+    boundary.rule = rule_of(options.method, grid, objective, solution.taken);
     boundary.objective = objective;
     boundary.method = options.method;
     boundary.binning = options.binning;

@@ -30,10 +30,10 @@ TEST_F(Compare, EveryMethodAtEveryBoundOnBothTables) {
   // As test table the hold-out itself. Boundaries by hand: see kHandTable and the tests of fit.
   const Json report = json_of({"compare", "--holdout", "x.csv", "--test", "x.csv", "--precision", "0.75,0.6",
                                "--levels", "2", "--bins", "all", "--json"});
-  ASSERT_EQ(report.size(), 14u);
+  ASSERT_EQ(report.size(), 16u);
   EXPECT_EQ(report[0]["method"], "st");
   EXPECT_EQ(report[0]["bound"], 0.75);
-  EXPECT_EQ(report[13]["method"], "exact");
+  EXPECT_EQ(report[15]["method"], "exact");
   EXPECT_EQ(report[13]["bound"], 0.6);
   for (const std::string method : {"mist", "ew-dpmt", "vw-dpmt", "exact"}) {
     SCOPED_TRACE(method);
@@ -105,7 +105,8 @@ TEST_F(Compare, AllMethodsThatTakeWeightsRunOnAWeightedTable) {
   const RunResult result = run({"compare", "--holdout", "w.csv", "--test", "w.csv", "--precision", "0.6", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json report = Json::parse(result.out);
-  const Json fitted = json_of({"fit", "w.csv", "--precision", "0.6", "--json"})["holdout"];
+  const Json fitted =
+      json_of({"fit", "w.csv", "--precision", "0.6", "--method", "exact", "--levels-from", "all", "--json"})["holdout"];
   EXPECT_NEAR(entry(report, "exact", 0.6)["holdout_recall"].get<double>(), fitted["recall"].get<double>(), 1e-12);
   // Asked for by name, the method says why it cannot.
   expect_refused({"compare", "--holdout", "w.csv", "--test", "w.csv", "--precision", "0.6", "--methods", "vw-dpmt"},

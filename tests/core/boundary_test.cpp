@@ -268,6 +268,7 @@ TEST(BoundaryToJson, WritesTheDocumentedFormat) {
  "method": "exact",
  "binning": {
   "kind": "equi-weight",
+  "from": "all",
   "levels": 3,
   "bins": 500
  },
@@ -524,7 +525,7 @@ TEST(BoundaryFromJson, RefusesObjectivesItDoesNotKnow) {
   EXPECT_EQ(refusal_with("/objective/bound", -0.5), "boundary: \"objective.bound\" is negative");
   EXPECT_EQ(refusal_with("/objective/bound", 1.5), "objective: precision bound is 1.5, must be between 0 and 1");
   EXPECT_EQ(refusal_with("/method", "magic"),
-            "method \"magic\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, exact");
+            "method \"magic\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact");
   EXPECT_EQ(refusal_with("/binning/kind", "equal"), "binning \"equal\" is not one of equi-weight, equi-span");
 }
 
@@ -558,6 +559,14 @@ TEST(BoundaryFromJson, RefusesAHoldoutThatContradictsItself) {
       {"/objective/bound_fraction", "2/3", "\"objective.bound_fraction\" is 2/3, but \"objective.bound\" is 0.9"},
       {"/chosen_by", 3, "\"chosen_by\" is neither null nor an object"},
       {"/expected", "x", "\"expected\" is neither null nor an object"},
+      {"/expected", {{"by", "cross-validation"}}, "\"expected.precision\" is missing; the file is damaged"},
+      {"/expected",
+       {{"precision", {0.9, 0.8}}, {"recall", {0, 1}}, {"by", "cross-validation"}},
+       "\"expected.precision\" is not a range between 0 and 1"},
+      {"/chosen_by",
+       {{"information_p", 2}, {"candidates", Json::array()}, {"why", ""}},
+       "\"chosen_by.information_p\" is not between 0 and 1"},
+      {"/binning/from", 3, "\"binning.from\" is not a text"},
   };
   for (const auto& [at, value, problem] : cases) EXPECT_EQ(refusal_with(at, value), "boundary: " + problem) << at;
   // What was maximized.
@@ -575,7 +584,8 @@ TEST(BoundaryFromJson, ReadsRoundedRatiosEqualFractionsAndMembersThatMayBeAbsent
   json["objective"]["bound_fraction"] = "18/20";
   json.erase("guarantee");
   json["chosen_by"] = nullptr;
-  json["expected"] = {{"by", "cross-validation"}};
+  json["expected"] = nullptr;
+  json["binning"].erase("from");
   EXPECT_EQ(boundary_from_json(json.dump()), example());
 }
 
@@ -640,7 +650,7 @@ TEST(BoundaryFromJson, RefusesAWrongTypeInEveryMember) {
   const Json json = Json::parse(to_json(example()));
   std::vector<Json::json_pointer> pointers;
   collect_pointers(json, Json::json_pointer(), pointers);
-  ASSERT_EQ(pointers.size(), 35U);
+  ASSERT_EQ(pointers.size(), 36U);
   const Json values[] = {nullptr, true, "text", 1.25, 3, Json::array({1}), Json::object({{"x", 1}})};
   for (const Json::json_pointer& pointer : pointers) {
     const std::string name = pointer.to_string();

@@ -209,8 +209,8 @@ TEST(SolveSmooth, TakesWhateverRowsThereAre) {
     options.levels_from = LevelsFrom::kTop;
     return fit_boundary(rows.samples(), max_recall_at_precision({1, 2}), options).solution;
   };
-  EXPECT_EQ(fit({{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {0, 0, 1, 1, 1}}).flagged, (Counts{5, 3}));
-  EXPECT_EQ(fit({{7, 7, 7, 7}, {1, 2, 3, 4}, {0, 1, 0, 1}}).flagged, (Counts{4, 2}));        // constant score
+  EXPECT_EQ(fit({{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {0, 0, 1, 1, 1}}).flagged, (Counts{3, 3}));
+  EXPECT_EQ(fit({{7, 7, 7, 7}, {1, 2, 3, 4}, {0, 1, 0, 1}}).flagged, (Counts{3, 2}));        // constant score
   EXPECT_EQ(fit({{1, 2, 3, 4}, {2, 2, 2, 2}, {0, 1, 0, 1}}).flagged, (Counts{3, 2}));        // constant uncertainty
   EXPECT_EQ(fit({{1, 1, 2, 2}, {0, 1, 0, 1}, {0, 0, 0, 1}}).status, SolveStatus::kOptimal);  // two values each
 }

@@ -17,7 +17,7 @@
 
 #include "limen/base/error.h"
 #include "read_limits.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

@@ -17,7 +17,7 @@
 #include "limen/table/counts.h"
 #include "limen/table/predictions.h"
 #include "numbers.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

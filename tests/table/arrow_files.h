@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace limen::table::test {
+namespace limen::test {
 
 inline void require(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -77,4 +77,4 @@ inline void write_ipc(const std::string& path, const arrow::Table& rows, const W
   require(file->Close());
 }
 
-}  // namespace limen::table::test
+}  // namespace limen::test

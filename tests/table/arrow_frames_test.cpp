@@ -10,7 +10,7 @@
 #include "limen/base/error.h"
 #include "limen/table/append.h"
 #include "limen/table/frames.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

@@ -18,7 +18,7 @@
 #include "bytes.h"
 #include "known_file.h"
 #include "limen/base/error.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table::detail {
 namespace {

@@ -25,7 +25,7 @@
 #include "limen/table/predictions.h"
 #include "numbers.h"
 #include "read_limits.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

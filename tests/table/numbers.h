@@ -5,16 +5,16 @@
 
 #include "limen/table/predictions.h"
 
-namespace limen::table::test {
+namespace limen::test {
 
 /// The values of a column in double precision.
-inline std::vector<double> numbers(const RealColumn& column) {
+inline std::vector<double> numbers(const table::RealColumn& column) {
   return column.span().visit([](auto values) { return std::vector<double>(values.begin(), values.end()); });
 }
 
 /// Adds the values of a column in double precision.
-inline void add_numbers(std::vector<double>& into, const RealColumn& column) {
+inline void add_numbers(std::vector<double>& into, const table::RealColumn& column) {
   column.span().visit([&](auto values) { into.insert(into.end(), values.begin(), values.end()); });
 }
 
-}  // namespace limen::table::test
+}  // namespace limen::test

@@ -13,7 +13,7 @@
 #include "limen/table/predictions.h"
 #include "limen/table/write_table.h"
 #include "numbers.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "limen/base/error.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen::table {
 namespace {

@@ -14,16 +14,16 @@
 #include "predicting.h"
 #include "support/frames.h"
 #include "support/refusal.h"
+#include "support/temporary_folder.h"
 #include "support/training_sets.h"
-#include "table/temporary_folder.h"
 
 namespace limen::train {
 namespace {
 
-using table::test::message_of;
-using table::test::TemporaryFolder;
+using test::message_of;
 using test::refusal_of;
 using test::small_model;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 

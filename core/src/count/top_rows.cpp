@@ -18,7 +18,8 @@ namespace {
 
 double score_at_share(std::vector<double> scores, double share) {
   const auto size = static_cast<double>(scores.size());
-  const auto rank = static_cast<std::size_t>(std::clamp(std::ceil(share * size) - 1, 0.0, size - 1));
+  // A little less, because the share is rounded.
+  const auto rank = static_cast<std::size_t>(std::clamp(std::ceil(share * size - 1e-6) - 1, 0.0, size - 1));
   std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(rank), scores.end(), std::greater<>());
   return scores[rank];
 }

@@ -15,6 +15,7 @@
 #include "limen/base/parallel.h"
 #include "limen/judge/frontier.h"
 #include "limen/solve/chain.h"
+#include "limen/solve/smooth.h"
 
 namespace limen {
 namespace {
@@ -102,10 +103,13 @@ class PairCounts {
   std::map<std::pair<int, std::optional<std::int64_t>>, Counted> counted_;
 };
 
-/// What a boundary flags, from counts; weights, which were rounded for the grid, are added up again.
-Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bins,
-                       const std::vector<std::int32_t>& taken) {
-  if (!samples.weight.empty()) return evaluate(make_rule(bins, taken), samples).total;
+/// What a solution on the hold-out's grid flags in one of the tables, from counts; weights, which were rounded for the
+/// grid, are added up again, and a rule that is not made of the grid's own bins is applied to the rows.
+Confusion confusion_of(const Samples& samples, const Grid& grid, Method method, const Grid& holdout,
+                       const Objective& objective, const std::vector<std::int32_t>& taken) {
+  if (!samples.weight.empty() || method == Method::kSmooth) {
+    return evaluate(rule_of(method, holdout, objective, taken), samples).total;
+  }
   const Totals totals = totals_of(grid);
   return confusion_of_counts({totals.rows_low, totals.positives_low}, flagged_counts(grid, taken));
 }
@@ -114,13 +118,16 @@ Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bin
 std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, std::span<const Rational> bounds) {
   std::vector<Trial> trials;
   const auto& [holdout, test] = counts.counted_for(method);
-  const Chain chain = recount(chain_of(method, holdout), test);
+  Chain chain = recount(chain_of(method, holdout), test);
   for (const Rational& bound : bounds) {
+    const Objective objective = max_recall_at_precision(bound);
+    // The one chain that depends on the bound.
+    if (method == Method::kSmooth) chain = recount(smooth_chain(holdout, rows_near_decision(holdout, objective)), test);
     Trial trial;
-    trial.solution = solve(method, holdout, max_recall_at_precision(bound));
+    trial.solution = solve(method, holdout, objective);
     trial.gap = trial.solution->gap * holdout.unit;
-    trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
-    trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
+    trial.holdout = confusion_of(pair.holdout, holdout, method, holdout, objective, trial.solution->taken);
+    trial.test = confusion_of(pair.test, test, method, holdout, objective, trial.solution->taken);
     trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
     trials.push_back(std::move(trial));
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/solve/smooth.h"
 
 namespace limen {
 
@@ -36,6 +37,14 @@ Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken) {
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     const auto bins = static_cast<std::size_t>(taken[level]);
     rule.score_thresholds.push_back(bins == 0 ? std::nullopt : std::optional(score_cut(grid.levels[level], bins)));
+  }
+  return rule;
+}
+
+Rule rule_of(Method method, const Grid& grid, const Objective& objective, std::span<const std::int32_t> taken) {
+  Rule rule = make_rule(grid, taken);
+  if (method == Method::kSmooth) {
+    rule.score_thresholds = smooth_thresholds(grid, rows_near_decision(grid, objective), taken);
   }
   return rule;
 }

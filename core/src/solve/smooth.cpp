@@ -163,24 +163,20 @@ std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int6
   const SmoothModel model(near);
   // Scores of all levels, from the highest down.
   struct Place {
-    double score;    // smallest
-    double highest;  // and largest of its rows
+    double score;
     double above;
   };
   std::vector<Place> places;
   const Chain by_score = score_chain(grid);
   // The model is cut between the flagged bin of the lowest and the other bin of the highest log odds.
-  double flagged = std::numeric_limits<double>::infinity();
-  double other = -flagged;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double flagged = kInfinity;
+  double other = -kInfinity;
   for_each_middle(by_score, by_score.size(), [&](std::size_t step, double middle) {
     const auto level = static_cast<std::size_t>(by_score[step].level);
     const Bin& bin = grid.levels[level][static_cast<std::size_t>(by_score[step].taken) - 1];
     if (bin.counts.rows == 0) return;
-    if (places.empty() || places.back().score != bin.threshold) {
-      places.push_back({bin.threshold, bin.highest, middle});
-    } else {
-      places.back().highest = std::max(places.back().highest, bin.highest);
-    }
+    if (places.empty() || places.back().score != bin.threshold) places.push_back({bin.threshold, middle});
     const double log_odds = model.log_odds(level, middle);
     if (by_score[step].taken <= taken[level]) {
       flagged = std::min(flagged, log_odds);
@@ -191,14 +187,28 @@ std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int6
   const double cut = std::isfinite(flagged) && std::isfinite(other) ? flagged / 2 + other / 2 : flagged;
   std::vector<std::optional<double>> thresholds;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    // What the level's own rows allow: above `below`, and not above `at`.
+    double below = -kInfinity;
+    double at = kInfinity;
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      const Bin& own = grid.levels[level][bin];
+      if (own.counts.rows == 0) continue;
+      if (bin < static_cast<std::size_t>(taken[level])) {
+        at = own.threshold;
+      } else {
+        below = own.highest;
+        break;
+      }
+    }
+    // And the scores of other levels between which the model is cut.
     const auto end = std::partition_point(
         places.begin(), places.end(), [&](const Place& place) { return model.log_odds(level, place.above) >= cut; });
-    if (end == places.begin()) {
+    if (end != places.begin() && std::prev(end)->score > below) at = std::min(at, std::prev(end)->score);
+    if (end != places.end() && end->score < at) below = std::max(below, end->score);
+    if (at == kInfinity) {
       thresholds.emplace_back(std::nullopt);
-    } else if (end == places.end()) {
-      thresholds.emplace_back(places.back().score);
     } else {
-      thresholds.emplace_back(shortest_between(end->highest, std::prev(end)->score));
+      thresholds.emplace_back(below == -kInfinity ? at : shortest_between(below, at));
     }
   }
   return thresholds;

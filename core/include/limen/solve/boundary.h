@@ -31,6 +31,10 @@ void validate(const Rule& rule);
 /// scores (score_cut), so that the rows the grid was counted from are decided alike in single and double precision.
 [[nodiscard]] Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken);
 
+/// The rule of a method's solution. As make_rule, but for `smooth` its thresholds lie where the model is cut.
+[[nodiscard]] Rule rule_of(Method method, const Grid& grid, const Objective& objective,
+                           std::span<const std::int32_t> taken);
+
 /// Writes 1 (positive) or 0 per row into `decision` and, unless it is empty, the level into `level`.
 /// Branch-free, parallel. Throws InvalidInput on unequal lengths or a value that is not finite (with its row).
 void decide(const Rule& rule, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> decision,

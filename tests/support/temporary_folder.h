@@ -14,13 +14,13 @@
 #include <system_error>
 #include <vector>
 
-namespace limen::table::test {
+namespace limen::test {
 
 /// A new folder that is removed with its content at the end of the scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "limen-table-test-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "limen-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
     folder_ = name;
   }
@@ -97,4 +97,4 @@ std::string message_of(Action&& action) {
   return "(nothing was thrown)";
 }
 
-}  // namespace limen::table::test
+}  // namespace limen::test

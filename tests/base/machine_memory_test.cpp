@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <limits>
 
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace limen {
 namespace {
 
 TEST(MachineMemory, IsTheLeastLimitOfTheGroupsOfBothVersions) {
-  const table::test::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(folder.path(name)).parent_path());
     (void)folder.write(name, text);
