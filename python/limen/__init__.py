@@ -10,7 +10,7 @@ from limen import _core
 from limen._boundary import Boundary, Evaluation, Holdout
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError
-from limen._fit import fit_boundary
+from limen._fit import Information, fit_boundary, informs
 from limen._studies import (
     Comparison,
     ExactPoint,
@@ -52,6 +52,7 @@ __all__ = [
     "FrontierCurve",
     "Holdout",
     "InfeasibleError",
+    "Information",
     "LevelIsotonic",
     "MethodSummary",
     "SimulatedTable",
@@ -60,6 +61,7 @@ __all__ = [
     "compare",
     "fit_boundary",
     "frontier",
+    "informs",
     "simulate",
     *_LAZY,
 ]

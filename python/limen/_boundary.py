@@ -140,6 +140,11 @@ class Boundary:
         """Number of uncertainty levels; fewer than asked for where uncertainty has too many equal values."""
         return len(self._fitted.uncertainty_edges) + 1
 
+    @property
+    def levels_from(self) -> str:
+        """Whose quantiles of uncertainty the edges are: ``"top"``, the rows near the decision, or ``"all"``."""
+        return self._fitted.levels_from
+
     def decide(self, score: Any, uncertainty: Any) -> np.ndarray:
         """Whether each row is positive.
 
@@ -240,8 +245,26 @@ class Boundary:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proved that no boundary on the same levels and bins is better."""
+        """Whether it is proved that no boundary on the same levels and bins is better on this hold-out."""
         return self._fitted.holdout.optimal
+
+    @property
+    def chosen_by(self) -> dict[str, Any] | None:
+        """How ``method="auto"`` chose; None for other methods.
+
+        ``information_p``: p-value of the test whether uncertainty tells anything about the label beyond the score near
+        the decision; ``candidates``: method, levels, relative gain over one threshold on rows left out and its standard
+        error; ``why``: one sentence.
+        """
+        return self.to_dict().get("chosen_by")
+
+    @property
+    def expected(self) -> dict[str, Any] | None:
+        """What to expect in deployment: ``precision`` and ``recall``, each a range of about 95%, from rows left out.
+
+        On the hold-out itself a boundary looks better than it is; this is apart from it. None unless ``method="auto"``.
+        """
+        return self.to_dict().get("expected")
 
     @property
     def score_column(self) -> str:
@@ -305,11 +328,17 @@ class Boundary:
     def __repr__(self) -> str:
         holdout = self.holdout
         weighted = " (by weight)" if holdout.weighted else ""
-        proof = "proved optimal" if holdout.optimal else f"gap {self.gap:.6g}"
+        if holdout.optimal:
+            proof = ", proved optimal on it"
+        else:
+            proof = "" if self.method == "smooth" else f", gap {self.gap:.6g}"
+        if expected := self.expected:
+            (low, high), (least, most) = expected["precision"], expected["recall"]
+            proof += f"; expected: precision {low:.3f} to {high:.3f}, recall {least:.3f} to {most:.3f}"
         plural = "" if self.levels == 1 else "s"
         bins = "every distinct score" if self.bins == "all" else f"at most {self.bins} score bins"
         return (
             f"<limen.Boundary: {self.objective}; {self.method}, {self.levels} level{plural}, {bins}; "
             f"hold-out of {holdout.rows} rows{weighted}: precision {holdout.precision:.4f}, "
-            f"recall {holdout.recall:.4f}, {proof}>"
+            f"recall {holdout.recall:.4f}{proof}>"
         )

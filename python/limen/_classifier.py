@@ -114,7 +114,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     pos_label : int, float, bool or str, default=None
         The class to be flagged. None: ``classes_[1]``.
 
-    levels, bins, binning, method : default=3, None, "equi-weight", "exact"
+    levels, bins, binning, method : default=None, None, "equi-weight", "auto"
         As in :func:`limen.fit_boundary`.
 
     cv : int, splitter, iterable, float or "prefit", default=5
@@ -193,10 +193,10 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         uncertainty="auto",
         response_method="auto",
         pos_label=None,
-        levels=3,
+        levels=None,
         bins=None,
         binning="equi-weight",
-        method="exact",
+        method="auto",
         cv=5,
         refit=True,
         n_members=10,

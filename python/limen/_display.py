@@ -326,7 +326,7 @@ class FrontierDisplay:
         display : FrontierDisplay
         """
         columns = _holdout(estimator, X, y, sample_weight, "FrontierDisplay")
-        kwargs = {"levels": estimator.levels, "bins": estimator.bins, **kwargs}
+        kwargs = {"levels": estimator.levels or 3, "bins": estimator.bins, **kwargs}
         return cls.from_predictions(*columns[:3], sample_weight=columns[3], **kwargs)
 
     def plot(self, *, ax=None, names=("boundary", "one threshold")):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +12,23 @@ from limen._boundary import Boundary
 from limen._errors import InfeasibleError
 
 Number = float | Decimal | Fraction | str
+
+
+@dataclasses.dataclass(frozen=True)
+class Information:
+    """What :func:`limen.informs` finds."""
+
+    informs: bool
+    """Whether the second column tells anything about the label beyond the score near the decision, at 1%."""
+    p_value: float
+    """Of that test; 1 where there are too few rows for one."""
+    gain: float
+    """What a smooth use of both columns brought over one threshold on rows left out, relative: of recall, where recall is
+    the goal."""
+    gain_interval: tuple[float, float]
+    """About 95% around the gain."""
+    why: str
+    """One sentence."""
 
 
 def _plural(count: int, noun: str) -> str:
@@ -28,14 +46,15 @@ def fit_boundary(
     max_flag_rate: Number | None = None,
     cost: tuple[Number, Number] | None = None,
     f_beta: Number | None = None,
-    levels: int = 3,
+    levels: int | None = None,
     bins: int | str | None = None,
     binning: str = "equi-weight",
-    method: str = "exact",
+    levels_from: str = "top",
+    method: str = "auto",
     sample_weight: Any = None,
     num_threads: int | None = None,
 ) -> Boundary:
-    """Find the best boundary on a labelled hold-out: one score threshold for each uncertainty level.
+    """Find the best boundary on a labelled hold-out: one score threshold, or one for each uncertainty level.
 
     Exactly one goal must be given. Its numbers are exact: ``0.9`` means 9/10, whatever its binary neighbour; a
     ``Fraction``, a ``Decimal`` or a text such as ``"0.9"`` is taken as it is.
@@ -60,15 +79,21 @@ def fit_boundary(
         Goal: least cost, of a false positive and of a false negative.
     f_beta : number, optional
         Goal: highest F-beta for this beta.
-    levels : int
+    levels : int, optional
         Uncertainty levels, 1 to 1000. Fewer are used, with a warning, where uncertainty has too many equal values.
+        None: 32 for the method ``smooth``, 3 for the others that have levels.
     bins : int, "all" or None
-        Score bins of each level; ``"all"``: every distinct score. None: all for the methods ``exact`` and ``st``,
-        which need no bins, and 500 for the others.
+        Score bins of each level; ``"all"``: every distinct score. None: all for the methods ``exact``, ``smooth``
+        and ``st``, which need no bins, and 500 for the others.
     binning : {"equi-weight", "equi-span"}
         Quantiles, or equal intervals.
-    method : {"exact", "st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"}
-        The solver; ``st`` is the best single threshold.
+    levels_from : {"top", "all"}
+        Levels are quantiles of the uncertainty of the rows near the decision, or of all rows, as in the paper.
+    method : {"auto", "st", "smooth", "exact", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"}
+        ``"auto"`` finds out whether uncertainty tells anything beyond the score near the decision, and then takes one
+        threshold (``st``), a smooth model of both (``smooth``) or some levels (``exact``), whichever does best on rows
+        left out; see ``Boundary.chosen_by``. Where ``levels`` or ``bins`` are given, nothing is left to choose:
+        ``"auto"`` is ``"exact"`` then.
     sample_weight : array-like of shape (n,), optional
         Weights from 0 on.
     num_threads : int, optional
@@ -105,15 +130,19 @@ def fit_boundary(
         cost=cost,
         f_beta=f_beta,
     )
-    levels = _inputs.whole_number(levels, "levels")
+    method = _inputs.text(method, "method")
+    if method == "auto" and (levels is not None or bins is not None):
+        method = "exact"
+    levels = None if levels is None else _inputs.whole_number(levels, "levels")
     found, best_attainable, levels_used, bins_used = _core.fit_boundary(
         _inputs.table(y, score, uncertainty, sample_weight),
         goal,
         goal_numbers,
-        _inputs.text(method, "method"),
+        method,
         levels,
         _inputs.bins_of(bins),
         _inputs.text(binning, "binning"),
+        _inputs.text(levels_from, "levels_from"),
         _inputs.threads(num_threads),
     )
     if found is None:
@@ -127,8 +156,44 @@ def fit_boundary(
             f"{_plural(levels_used, 'level')} and {binned}; the best attainable precision is {best:.6g}{hint}",
             best,
         )
-    if levels_used < levels and method != "st":
+    if levels is not None and levels_used < levels and method != "st":
         warnings.warn(
             f"uncertainty has too many equal values for {levels} levels; {levels_used} used", UserWarning, stacklevel=2
         )
     return Boundary._of(found)
+
+
+def informs(y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, **goal: Any) -> Information:
+    """Whether uncertainty, or any second column, tells something about the label beyond the score near the decision.
+
+    Parameters
+    ----------
+    y, score, uncertainty, sample_weight : array-like of shape (n,)
+        As for :func:`limen.fit_boundary`.
+    **goal
+        One goal, such as ``min_precision=0.9``: it says where the decision is.
+
+    Returns
+    -------
+    Information
+
+    Examples
+    --------
+    >>> import limen, numpy
+    >>> random = numpy.random.default_rng(1)
+    >>> score, noise = random.normal(size=5000), random.normal(size=5000)
+    >>> y = random.normal(size=5000) < score
+    >>> found = limen.informs(y, score, noise, min_precision=0.9)
+    >>> found.informs, found.why.endswith("one threshold")
+    (False, True)
+    """
+    chosen_by = fit_boundary(y, score, uncertainty, sample_weight=sample_weight, method="auto", **goal).chosen_by
+    two_columns = next((entry for entry in chosen_by["candidates"] if entry["method"] == "smooth"), None)
+    gain, error = (two_columns["gain"], two_columns["gain_se"]) if two_columns else (0.0, 0.0)
+    return Information(
+        informs=chosen_by["information_p"] < 0.01,
+        p_value=chosen_by["information_p"],
+        gain=gain,
+        gain_interval=(gain - 1.96 * error, gain + 1.96 * error),
+        why=chosen_by["why"],
+    )

@@ -44,7 +44,7 @@ using Bins = std::optional<std::variant<std::int64_t, std::string>>;
 [[nodiscard]] RealSpan real_span(const RealArray& array);
 [[nodiscard]] Samples samples_of(const Table& table);
 [[nodiscard]] Rational rational_of(const Fraction& fraction);
-[[nodiscard]] FitOptions fit_options(const std::string& method, int levels, const Bins& bins,
+[[nodiscard]] FitOptions fit_options(const std::string& method, std::optional<int> levels, const Bins& bins,
                                      const std::string& binning, int num_threads);
 
 /// The values as a numpy array that owns them. Needs the GIL.

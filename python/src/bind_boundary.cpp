@@ -72,11 +72,15 @@ std::int64_t copy_labels(const RealArray& from, const ByteArray& to) {
 using Fitted = std::tuple<std::optional<Boundary>, std::optional<double>, int, std::optional<std::int64_t>>;
 
 Fitted fit(const Table& table, const std::string& goal, const std::vector<Fraction>& numbers, const std::string& method,
-           int levels, const Bins& bins, const std::string& binning, int num_threads) {
-  const FitOptions options = fit_options(method, levels, bins, binning, num_threads);
+           std::optional<int> levels, const Bins& bins, const std::string& binning, const std::string& levels_from,
+           int num_threads) {
+  const bool is_auto = method == "auto";
+  FitOptions options = fit_options(is_auto ? "exact" : method, levels, bins, binning, num_threads);
+  options.levels_from = parse_levels_from(levels_from);
   const Objective objective = objective_of(goal, numbers);
   const Samples samples = samples_of(table);
-  FitResult result = without_gil([&] { return fit_boundary(samples, objective, options); });
+  FitResult result = without_gil(
+      [&] { return is_auto ? fit_auto(samples, objective, options).fit : fit_boundary(samples, objective, options); });
   return {std::move(result.boundary), result.solution.best_attainable, result.levels_used, bins_of(options).count};
 }
 
@@ -147,6 +151,7 @@ void bind_boundary(nb::module_& module) {
           "score_thresholds", [](const Boundary& b) { return new_array(thresholds(b)); }, nb::rv_policy::automatic)
       .def_prop_ro("method", [](const Boundary& b) { return std::string(to_string(b.method)); })
       .def_prop_ro("binning", [](const Boundary& b) { return std::string(to_string(b.binning)); })
+      .def_prop_ro("levels_from", [](const Boundary& b) { return std::string(to_string(b.levels_from)); })
       .def_prop_ro("objective", [](const Boundary& b) { return describe(b.objective); })
       .def_ro("bins", &Boundary::bins)
       .def_prop_ro("holdout", [](const Boundary& b) { return b.holdout; })
@@ -163,7 +168,8 @@ void bind_boundary(nb::module_& module) {
       .def("evaluate", &evaluate_rows, nb::arg("table").noconvert(), nb::arg("confidence"));
 
   module.def("fit_boundary", &fit, nb::arg("table").noconvert(), nb::arg("goal"), nb::arg("numbers"), nb::arg("method"),
-             nb::arg("levels"), nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("binning"), nb::arg("levels_from"),
+             nb::arg("num_threads"));
   module.def(
       "describe_objective",
       [](const std::string& goal, const std::vector<Fraction>& numbers) {

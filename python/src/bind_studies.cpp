@@ -53,7 +53,7 @@ nb::dict dict_of(const MethodSummary& summary) {
 }
 
 nb::list compare(const std::vector<std::pair<Table, Table>>& tables, const std::vector<Fraction>& bounds,
-                 const std::optional<std::vector<std::string>>& methods, int levels, const Bins& bins,
+                 const std::optional<std::vector<std::string>>& methods, std::optional<int> levels, const Bins& bins,
                  const std::string& binning, int num_threads) {
   CompareOptions options;
   if (methods) {
@@ -186,7 +186,7 @@ NewArray calibrate(const DoubleArray& edges, const std::vector<std::pair<DoubleA
 
 void bind_studies(nb::module_& module) {
   module.def("compare", &compare, nb::arg("pairs").noconvert(), nb::arg("bounds"), nb::arg("methods").none(),
-             nb::arg("levels"), nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
   module.def("frontier", &frontier, nb::arg("table").noconvert(), nb::arg("bounds"), nb::arg("levels"),
              nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
   module.def("simulate", &simulate_tables, nb::arg("prior"), nb::arg("model_prior"), nb::arg("tau"), nb::arg("regions"),

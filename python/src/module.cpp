@@ -44,8 +44,8 @@ Samples samples_of(const Table& table) {
 
 Rational rational_of(const Fraction& fraction) { return {fraction.first, fraction.second}; }
 
-FitOptions fit_options(const std::string& method, int levels, const Bins& bins, const std::string& binning,
-                       int num_threads) {
+FitOptions fit_options(const std::string& method, std::optional<int> levels, const Bins& bins,
+                       const std::string& binning, int num_threads) {
   FitOptions options;
   options.method = parse_method(method);
   options.levels = levels;

@@ -31,7 +31,8 @@ def test_it_tells_where_it_came_from_and_what_it_reached(boundary):
     assert (boundary.score_column, boundary.uncertainty_column) == ("score", "uncertainty")
     assert repr(boundary) == (
         "<limen.Boundary: most recall with precision >= 0.7; exact, 4 levels, every distinct score; "
-        f"hold-out of 3000 rows: precision {boundary.precision:.4f}, recall {boundary.recall:.4f}, proved optimal>"
+        f"hold-out of 3000 rows: precision {boundary.precision:.4f}, recall {boundary.recall:.4f}, "
+        "proved optimal on it>"
     )
 
 
@@ -202,7 +203,7 @@ def test_damaged_files_are_refused_by_path(tmp_path):
 def test_too_few_distinct_uncertainties_warn_once():
     y, score, _ = ROWS
     with pytest.warns(UserWarning, match="^uncertainty has too many equal values for 3 levels; 2 used$") as caught:
-        boundary = limen.fit_boundary(y, score, np.arange(3000) % 2, min_precision=0.5)
+        boundary = limen.fit_boundary(y, score, np.arange(3000) % 2, min_precision=0.5, levels=3)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert boundary.levels == 2

@@ -64,7 +64,7 @@ def expected_to_fail(estimator):
 
 @parametrize_with_checks(
     [
-        BoundaryClassifier(LogisticRegression(), cv=2, n_members=2, random_state=0),
+        BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, n_members=2, random_state=0),
         BoundaryClassifier(RidgeClassifier(), f_beta=1, cv=2, uncertainty=uncertainty.NeighbourEvidence(k=1)),
     ],
     expected_failed_checks=expected_to_fail,
@@ -161,7 +161,7 @@ def test_a_level_that_flags_nothing_has_finite_decisions_on_the_negative_side(me
     estimator = LogisticRegression().fit(X[:, 1:], Y)
     clf = BoundaryClassifier(
         make_pipeline(_DropFirst(), FrozenEstimator(estimator)).fit(X, Y), min_precision=0.8, cv="prefit",
-        uncertainty=0, pos_label=positive, response_method=method,
+        uncertainty=0, pos_label=positive, response_method=method, levels=3,
     ).fit(X, y)  # fmt: skip
     assert np.isnan(clf.boundary_.score_thresholds[-1])
     huge = np.repeat(X[hopeless], 2, axis=0) * 1000

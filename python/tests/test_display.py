@@ -27,7 +27,11 @@ def close_figures():
 def classifier():
     X = np.random.default_rng(0).normal(size=(500, 4))
     y = np.where(X[:, 0] + 0.7 * np.random.default_rng(1).normal(size=500) > 0.6, "yes", "no")
-    return BoundaryClassifier(RandomForestClassifier(10, random_state=0), min_precision=0.7, cv=2).fit(X, y), X, y
+    return (
+        BoundaryClassifier(RandomForestClassifier(10, random_state=0), min_precision=0.7, levels=3, cv=2).fit(X, y),
+        X,
+        y,
+    )
 
 
 def steps(boundary, low, high, right):
@@ -135,7 +139,10 @@ def test_frontier_is_the_best_recall_at_each_bound():
     bounds = [0.5, 0.7, 0.85]
     display = FrontierDisplay.from_predictions(Y, SCORE, UNCERTAINTY, bounds=bounds, levels=3)
     exact, st = (
-        [limen.fit_boundary(Y, SCORE, UNCERTAINTY, min_precision=b, method=method).recall for b in bounds]
+        [
+            limen.fit_boundary(Y, SCORE, UNCERTAINTY, min_precision=b, method=method, levels_from="all").recall
+            for b in bounds
+        ]
         for method in ("exact", "st")
     )
     np.testing.assert_allclose(display.line_.get_ydata(), exact)
@@ -156,7 +163,11 @@ def test_frontier_has_gaps_where_nothing_is_reached():
 def test_frontier_of_an_estimator_uses_its_levels(classifier):
     clf, _, _ = classifier
     display = FrontierDisplay.from_estimator(clf, bounds=[0.7])
-    assert display.recall[0] == pytest.approx(clf.boundary_.recall)
+    rows = clf.holdout_
+    best = limen.fit_boundary(
+        rows.y, rows.score, rows.uncertainty, min_precision=0.7, levels=clf.levels, levels_from="all"
+    )
+    assert display.recall[0] == pytest.approx(best.recall)
 
 
 def test_calibration_curves_are_means_of_bins():

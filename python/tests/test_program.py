@@ -34,7 +34,7 @@ def test_every_goal_gives_the_boundary_of_the_program(program, goal, weighted):
     assert limen.fit_boundary(*rows, **keywords, sample_weight=weight).to_json() == written
 
 
-@pytest.mark.parametrize("method", ["exact", "st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"])
+@pytest.mark.parametrize("method", ["smooth", "exact", "st", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"])
 @pytest.mark.parametrize(("bins", "binning"), [(None, "equi-weight"), (40, "equi-span"), ("all", "equi-weight")])
 def test_every_method_gives_the_boundary_of_the_program(program, method, bins, binning):
     rows = make_rows(2000, seed=3, ties=200)
@@ -109,7 +109,7 @@ def test_compare(program, weighted):
     written = program("compare", *flags, "--precision", "0.5,0.99", "--bins", "50", "--json")
     found = limen.compare(holdouts, tests, min_precision=[0.5, 0.99], bins=50)
     assert found.to_dict()["summaries"] == json.loads(written)
-    assert len(found) == (12 if weighted else 14)
+    assert len(found) == (14 if weighted else 16)
     frame = found.to_pandas()
     assert frame["matched_recall"].tolist() == [summary.matched_recall for summary in found]
 

@@ -10,7 +10,7 @@ HOLDOUT, TEST = make_rows(2000, seed=1), make_rows(2000, seed=2)
 def test_compare_agrees_with_fits_and_evaluations():
     found = limen.compare(HOLDOUT, TEST, min_precision=0.6, methods=["exact", "st", "exact"])
     assert [summary.method for summary in found] == ["exact", "st"]
-    boundary = limen.fit_boundary(*HOLDOUT, min_precision=0.6)
+    boundary = limen.fit_boundary(*HOLDOUT, min_precision=0.6, method="exact", levels_from="all")
     judged = boundary.evaluate(*TEST)
     exact = found.get("exact")
     (trial,) = exact.trials
@@ -70,7 +70,7 @@ def test_the_frontier_contains_the_best_threshold_and_bounds_the_exact_points():
     found = limen.frontier(*HOLDOUT, min_precision=[0.5, 0.6, 0.7], levels=4)
     for point in found.exact:
         st = limen.fit_boundary(*HOLDOUT, min_precision=point.bound, method="st")
-        best = limen.fit_boundary(*HOLDOUT, min_precision=point.bound, levels=4)
+        best = limen.fit_boundary(*HOLDOUT, min_precision=point.bound, levels=4, levels_from="all")
         assert point.feasible
         assert (point.flagged, point.recall, point.precision) == (best.holdout.flagged, best.recall, best.precision)
         assert found.st.recall[found.st.precision >= point.bound].max() == st.recall <= point.recall
@@ -107,7 +107,7 @@ def test_simulated_tables_go_into_fits_and_comparisons():
         assert (values == again.holdout.to_dict()[name]).all()
     other = limen.simulate(regions=300, holdout_rows=4000, test_rows=0, seed=4)
     assert (other.holdout.y != data.holdout.y).any()
-    boundary = limen.fit_boundary(*data.holdout.columns, min_precision=0.5)
+    boundary = limen.fit_boundary(*data.holdout.columns, min_precision=0.5, levels=3, levels_from="all")
     (trial,) = limen.compare(data.holdout, [data.test], min_precision=0.5, methods="exact")[0].trials
     assert trial.holdout_recall == boundary.recall
     assert trial.test_recall == boundary.evaluate(*data.test.columns).recall

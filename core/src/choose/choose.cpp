@@ -192,6 +192,8 @@ std::string two_digits(double value) {
   return {text.data(), end};
 }
 
+std::string p_text(double p) { return p < 0.001 ? "p < 0.001" : "p = " + two_digits(p); }
+
 struct Judged {
   std::vector<double> values;                   ///< per candidate
   std::vector<double> gains;                    ///< per candidate, of all rows
@@ -297,7 +299,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
   const bool informs = choice.information.testable && p < options.significance;
   choice.candidates.push_back({.method = Method::kSt, .levels = 1});
   const auto num_levels = static_cast<int>(grid.num_levels());
-  if (informs) {
+  if (choice.information.testable) {
     choice.candidates.push_back({.method = Method::kSmooth, .levels = num_levels});
     for (const int levels : {2, 4, 8, 16}) {
       if (levels < num_levels) choice.candidates.push_back({.method = Method::kExact, .levels = levels});
@@ -338,7 +340,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
   if (!choice.information.testable) {
     choice.why = "too few rows near the decision to tell whether uncertainty informs: one threshold";
   } else if (!informs) {
-    choice.why = "uncertainty tells nothing about the label beyond the score near the decision (p = " + two_digits(p) +
+    choice.why = "uncertainty tells nothing about the label beyond the score near the decision (" + p_text(p) +
                  "): one threshold";
   } else {
     if (choice.candidates[kSmoothAt].gain > 0) choice.chosen = kSmoothAt;
@@ -349,7 +351,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
     const double ahead = choice.candidates[best].gain - choice.candidates[choice.chosen].gain;
     if (best != choice.chosen && ahead > 2 * error_of_difference(best, choice.chosen)) choice.chosen = best;
     const Candidate& chosen = choice.best();
-    const std::string evidence = "uncertainty informs (p = " + two_digits(p) + ")";
+    const std::string evidence = "uncertainty informs (" + p_text(p) + ")";
     if (choice.chosen == 0) {
       choice.why = evidence + ", but no use of it was better than one threshold on rows left out";
     } else {

@@ -118,11 +118,12 @@ Confusion confusion_of(const Samples& samples, const Grid& grid, Method method, 
 std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, std::span<const Rational> bounds) {
   std::vector<Trial> trials;
   const auto& [holdout, test] = counts.counted_for(method);
-  Chain chain = recount(chain_of(method, holdout), test);
+  const bool is_smooth = method == Method::kSmooth;
+  Chain chain = is_smooth ? Chain{} : recount(chain_of(method, holdout), test);
   for (const Rational& bound : bounds) {
     const Objective objective = max_recall_at_precision(bound);
     // The one chain that depends on the bound.
-    if (method == Method::kSmooth) chain = recount(smooth_chain(holdout, rows_near_decision(holdout, objective)), test);
+    if (is_smooth) chain = recount(smooth_chain(holdout, rows_near_decision(holdout, objective)), test);
     Trial trial;
     trial.solution = solve(method, holdout, objective);
     trial.gap = trial.solution->gap * holdout.unit;

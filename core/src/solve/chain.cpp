@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "limen/solve/smooth.h"
-
 namespace limen {
 namespace {
 
@@ -124,8 +122,6 @@ Chain chain_of(Method method, const Grid& grid) {
       return recalibrated_chain(grid);
     case Method::kGmt:
       return greedy_chain(grid);
-    case Method::kSmooth:
-      return smooth_chain(grid, 3 * total_counts(grid).positives);
     default:
       return hull_chain(grid);
   }

@@ -35,7 +35,7 @@ struct ExpectedRange {
 
 struct Choice {
   Information information;
-  std::vector<Candidate> candidates;  ///< one threshold first; it alone when the test finds nothing
+  std::vector<Candidate> candidates;  ///< one threshold first, `smooth` second; one alone where nothing can be tested
   std::size_t chosen = 0;
   std::string why;  ///< one sentence
   ExpectedRange precision;

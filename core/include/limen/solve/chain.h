@@ -43,7 +43,8 @@ using Chain = std::vector<ChainStep>;
 [[nodiscard]] Chain greedy_chain(const Grid& grid);
 
 /// The chain that a method's boundaries lie on, in the order it learns from `grid`: score for ST, recalibrated for HR,
-/// greedy for GMT, hull for all others (whose optima are not nested; the hull is the nested family under them).
+/// greedy for GMT, hull for all others (whose optima are not nested; the hull is the nested family under them). That of
+/// SMOOTH, which depends on the objective too, is smooth_chain.
 [[nodiscard]] Chain chain_of(Method method, const Grid& grid);
 
 /// The same steps with the counts of other rows: `counted` has the bins of the grid that the chain was made from.
