@@ -103,7 +103,7 @@ namespace {
 
 /// How many of the rows are near the decision. all_in_one: their grid of one level.
 std::int64_t num_near(const Grid& all_in_one, const Objective& objective, std::size_t rows) {
-  const auto near = static_cast<double>(rows_near_decision(all_in_one, objective));
+  const auto near = static_cast<double>(rows_near_decision(all_in_one, score_chain(all_in_one), objective));
   return std::llround(near / static_cast<double>(total_counts(all_in_one).rows) * static_cast<double>(rows));
 }
 

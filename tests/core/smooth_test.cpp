@@ -75,7 +75,7 @@ TEST(SmoothChain, IsNestedOnEveryGrid) {
       Grid grid = test::make_random_grid(shape, random).grid;
       test::draw_thresholds(grid, random);
       const std::int64_t near = 1 + static_cast<std::int64_t>(random() % 1000);
-      const Chain chain = smooth_chain(grid, near);
+      const Chain chain = SmoothFit(grid, near).chain();
       std::vector<std::int32_t> taken(grid.num_levels(), 0);
       Counts flagged;
       for (const ChainStep& step : chain) {
@@ -122,7 +122,7 @@ Grid narrow_grid(const Rows& rows) {
 TEST(SmoothModel, FindsTheLawThatMadeTheRows) {
   const Rows rows = make_rows(200'000, 0.8, 3);
   const Grid grid = narrow_grid(rows);
-  const NearRows near(grid, 200'000, 64);
+  const NearRows near(grid, score_chain(grid), 200'000, 64);
   EXPECT_NEAR(near.level_rank(0), -15.0 / 16, 0.01);
   EXPECT_NEAR(near.level_rank(15), 15.0 / 16, 0.01);
   const auto& [a0, a1, b1, b2, c] = SmoothModel(near).coefficients();
@@ -135,7 +135,8 @@ TEST(SmoothModel, FindsTheLawThatMadeTheRows) {
 // The five numbers maximise the penalised likelihood: no small step in any of them is better.
 TEST(SmoothModel, MaximisesTheLikelihoodOfItsCells) {
   const Rows rows = make_rows(3000, 1, 4);
-  const NearRows near(narrow_grid(rows), 1500, 64);
+  const Grid grid = narrow_grid(rows);
+  const NearRows near(grid, score_chain(grid), 1500, 64);
   const auto likelihood = [&](std::array<double, 5> b) {
     double sum = -0.5 * (0.01 * b[0] * b[0] + (b[1] - 1) * (b[1] - 1) + b[2] * b[2] + b[3] * b[3] + b[4] * b[4]);
     for (const auto& stratum : near.cells()) {

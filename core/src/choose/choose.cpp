@@ -108,7 +108,7 @@ std::vector<double> learn(const Candidate& candidate, const Table& table, std::i
   const Grid grid = table.grid();
   std::vector<double> rates(table.cells.size());
   if (candidate.method == Method::kSmooth) {
-    const auto log_odds = smooth_log_odds(grid, near_rows);
+    const auto log_odds = SmoothFit(grid, near_rows).log_odds();
     for (std::size_t cell = 0; cell < rates.size(); ++cell) {
       rates[cell] = log_odds[cell % table.num_levels][cell / table.num_levels];
     }
@@ -292,7 +292,7 @@ ExpectedRange expected(double mean, double rows) {
 Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options) {
   validate(grid);
   validate(objective);
-  const std::int64_t near_rows = rows_near_decision(grid, objective);
+  const std::int64_t near_rows = rows_near_decision(grid, score_chain(grid), objective);
   Choice choice;
   choice.information = test_information(grid, near_rows, options.seed);
   const double p = choice.information.p();

@@ -196,7 +196,7 @@ double permutation_p(const std::vector<Stratum>& strata, std::uint64_t seed) {
 }  // namespace
 
 Information test_information(const Grid& grid, std::int64_t near_rows, std::uint64_t seed) {
-  const NearRows near(grid, near_rows, kMostStrata);
+  const NearRows near(grid, score_chain(grid), near_rows, kMostStrata);
   Information information;
   information.near = near.total();
   const double scale = rows_per_unit(grid);

@@ -16,6 +16,7 @@
 #include "limen/judge/frontier.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/smooth.h"
+#include "solve/certify.h"
 
 namespace limen {
 namespace {
@@ -103,32 +104,50 @@ class PairCounts {
   std::map<std::pair<int, std::optional<std::int64_t>>, Counted> counted_;
 };
 
-/// What a solution on the hold-out's grid flags in one of the tables, from counts; weights, which were rounded for the
-/// grid, are added up again, and a rule that is not made of the grid's own bins is applied to the rows.
-Confusion confusion_of(const Samples& samples, const Grid& grid, Method method, const Grid& holdout,
-                       const Objective& objective, const std::vector<std::int32_t>& taken) {
-  if (!samples.weight.empty() || method == Method::kSmooth) {
-    return evaluate(rule_of(method, holdout, objective, taken), samples).total;
-  }
+/// What a boundary flags, from counts; weights, which were rounded for the grid, are added up again.
+Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bins,
+                       const std::vector<std::int32_t>& taken) {
+  if (!samples.weight.empty()) return evaluate(make_rule(bins, taken), samples).total;
   const Totals totals = totals_of(grid);
   return confusion_of_counts({totals.rows_low, totals.positives_low}, flagged_counts(grid, taken));
+}
+
+/// `smooth`, whose order depends on the bound and whose rule is not made of the grid's own bins.
+Trial run_smooth(const SamplePair& pair, const Grid& holdout, const Grid& test, const Rational& bound) {
+  const Problem problem(holdout, max_recall_at_precision(bound));
+  const SmoothFit smooth(holdout, problem.objective());
+  const Chain chain = smooth.chain();
+  Trial trial;
+  trial.solution = detail::solve_on_chain(problem, chain);
+  const Rule rule{holdout.edges, smooth.thresholds(trial.solution->taken)};
+  const bool feasible = trial.solution->status != SolveStatus::kInfeasible;
+  trial.holdout = pair.holdout.weight.empty() || !feasible
+                      ? confusion_of(pair.holdout, holdout, holdout, trial.solution->taken)
+                      : evaluate(rule, pair.holdout).total;
+  trial.test =
+      feasible ? evaluate(rule, pair.test).total : confusion_of(pair.test, test, holdout, trial.solution->taken);
+  trial.matched_recall = matched_recall(recount(chain, test), totals_of(test).positives_low, bound);
+  return trial;
 }
 
 /// One method on one pair, at all bounds.
 std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, std::span<const Rational> bounds) {
   std::vector<Trial> trials;
   const auto& [holdout, test] = counts.counted_for(method);
-  const bool is_smooth = method == Method::kSmooth;
-  Chain chain = is_smooth ? Chain{} : recount(chain_of(method, holdout), test);
+  if (method == Method::kSmooth) {
+    for (const Rational& bound : bounds) {
+      trials.push_back(run_smooth(pair, holdout, test, bound));
+      trials.back().gap = trials.back().solution->gap * holdout.unit;
+    }
+    return trials;
+  }
+  const Chain chain = recount(chain_of(method, holdout), test);
   for (const Rational& bound : bounds) {
-    const Objective objective = max_recall_at_precision(bound);
-    // The one chain that depends on the bound.
-    if (is_smooth) chain = recount(smooth_chain(holdout, rows_near_decision(holdout, objective)), test);
     Trial trial;
-    trial.solution = solve(method, holdout, objective);
+    trial.solution = solve(method, holdout, max_recall_at_precision(bound));
     trial.gap = trial.solution->gap * holdout.unit;
-    trial.holdout = confusion_of(pair.holdout, holdout, method, holdout, objective, trial.solution->taken);
-    trial.test = confusion_of(pair.test, test, method, holdout, objective, trial.solution->taken);
+    trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
+    trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
     trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
     trials.push_back(std::move(trial));
   }

@@ -43,9 +43,7 @@ Rule make_rule(const Grid& grid, std::span<const std::int32_t> taken) {
 
 Rule rule_of(Method method, const Grid& grid, const Objective& objective, std::span<const std::int32_t> taken) {
   Rule rule = make_rule(grid, taken);
-  if (method == Method::kSmooth) {
-    rule.score_thresholds = smooth_thresholds(grid, rows_near_decision(grid, objective), taken);
-  }
+  if (method == Method::kSmooth) rule.score_thresholds = SmoothFit(grid, objective).thresholds(taken);
   return rule;
 }
 

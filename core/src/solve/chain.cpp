@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "limen/solve/chain.h"
 
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 
 namespace limen {
@@ -37,14 +39,32 @@ Chain assemble(std::vector<Segment<Key>> segments, Before before) {
 }  // namespace
 
 Chain chain_by_key(const Grid& grid, const std::vector<std::vector<double>>& keys) {
-  std::vector<Segment<double>> segments;
+  struct Place {
+    double key;
+    std::int32_t level;
+    std::int32_t taken;
+  };
+  std::vector<Place> places;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
-      segments.push_back({static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1,
-                          grid.levels[level][bin].counts, keys[level][bin]});
+      places.push_back({keys[level][bin], static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1});
     }
   }
-  return assemble(std::move(segments), [](double a, double b) { return a > b; });
+  // A total order: the same for any sort and any number of threads. One level is in order as it is.
+  const auto before = [](const Place& a, const Place& b) {
+    if (a.key != b.key) return a.key > b.key;
+    return a.level != b.level ? a.level < b.level : a.taken < b.taken;
+  };
+  if (!std::is_sorted(places.begin(), places.end(), before)) tbb::parallel_sort(places.begin(), places.end(), before);
+  Chain chain;
+  chain.reserve(places.size());
+  Counts flagged;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    const auto& [key, level, taken] = places[at];
+    flagged += grid.levels[static_cast<std::size_t>(level)][static_cast<std::size_t>(taken) - 1].counts;
+    chain.push_back({level, taken, at + 1 == places.size() || places[at + 1].key < key, flagged});
+  }
+  return chain;
 }
 
 namespace {

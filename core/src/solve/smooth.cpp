@@ -40,8 +40,7 @@ void for_each_middle(const Chain& by_score, std::size_t end, const Visit& visit)
 
 }  // namespace
 
-std::int64_t rows_near_decision(const Grid& grid, const Objective& objective) {
-  const Chain by_score = score_chain(grid);
+std::int64_t rows_near_decision(const Grid& grid, const Chain& by_score, const Objective& objective) {
   const Totals totals = totals_of(grid);
   const auto steps = best_prefix(by_score, objective, totals);
   // Where no single threshold will do, as many rows as there are positives.
@@ -50,8 +49,7 @@ std::int64_t rows_near_decision(const Grid& grid, const Objective& objective) {
   return std::clamp(3 * flagged, std::min(least, totals.all.rows), totals.all.rows);
 }
 
-NearRows::NearRows(const Grid& grid, std::int64_t rows, std::size_t most_strata) {
-  const Chain by_score = score_chain(grid);
+NearRows::NearRows(const Grid& grid, const Chain& by_score, std::int64_t rows, std::size_t most_strata) {
   std::size_t end = 0;
   while (end < by_score.size() && (counts_after(by_score, end).rows < rows || !by_score[end - 1].group_end)) ++end;
   total_ = counts_after(by_score, end);
@@ -141,44 +139,42 @@ double SmoothModel::log_odds(std::size_t level, double above) const {
   return a0 + b1 * w + b2 * w * w + std::max(kLeastSlope, a1 + c * w) * near_.score_log_odds(above);
 }
 
-std::vector<std::vector<double>> smooth_log_odds(const Grid& grid, std::int64_t near_rows) {
-  const NearRows near(grid, near_rows, 64);
-  const SmoothModel model(near);
-  const Chain by_score = score_chain(grid);
-  std::vector<std::vector<double>> log_odds(grid.num_levels());
-  for_each_middle(by_score, by_score.size(), [&](std::size_t step, double middle) {
-    const auto level = static_cast<std::size_t>(by_score[step].level);
-    log_odds[level].push_back(model.log_odds(level, middle));
+SmoothFit::SmoothFit(const Grid& grid, std::int64_t near_rows)
+    : grid_(grid), by_score_(score_chain(grid)), near_(grid, by_score_, near_rows, 64), model_(near_) {}
+
+SmoothFit::SmoothFit(const Grid& grid, const Objective& objective)
+    : grid_(grid),
+      by_score_(score_chain(grid)),
+      near_(grid, by_score_, rows_near_decision(grid, by_score_, objective), 64),
+      model_(near_) {}
+
+std::vector<std::vector<double>> SmoothFit::log_odds() const {
+  std::vector<std::vector<double>> log_odds(grid_.num_levels());
+  for_each_middle(by_score_, by_score_.size(), [&](std::size_t step, double middle) {
+    const auto level = static_cast<std::size_t>(by_score_[step].level);
+    log_odds[level].push_back(model_.log_odds(level, middle));
   });
   return log_odds;
 }
 
-Chain smooth_chain(const Grid& grid, std::int64_t near_rows) {
-  return chain_by_key(grid, smooth_log_odds(grid, near_rows));
-}
-
-std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int64_t near_rows,
-                                                     std::span<const std::int32_t> taken) {
-  const NearRows near(grid, near_rows, 64);
-  const SmoothModel model(near);
+std::vector<std::optional<double>> SmoothFit::thresholds(std::span<const std::int32_t> taken) const {
   // Scores of all levels, from the highest down.
   struct Place {
     double score;
     double above;
   };
   std::vector<Place> places;
-  const Chain by_score = score_chain(grid);
   // The model is cut between the flagged bin of the lowest and the other bin of the highest log odds.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double flagged = kInfinity;
   double other = -kInfinity;
-  for_each_middle(by_score, by_score.size(), [&](std::size_t step, double middle) {
-    const auto level = static_cast<std::size_t>(by_score[step].level);
-    const Bin& bin = grid.levels[level][static_cast<std::size_t>(by_score[step].taken) - 1];
+  for_each_middle(by_score_, by_score_.size(), [&](std::size_t step, double middle) {
+    const auto level = static_cast<std::size_t>(by_score_[step].level);
+    const Bin& bin = grid_.levels[level][static_cast<std::size_t>(by_score_[step].taken) - 1];
     if (bin.counts.rows == 0) return;
     if (places.empty() || places.back().score != bin.threshold) places.push_back({bin.threshold, middle});
-    const double log_odds = model.log_odds(level, middle);
-    if (by_score[step].taken <= taken[level]) {
+    const double log_odds = model_.log_odds(level, middle);
+    if (by_score_[step].taken <= taken[level]) {
       flagged = std::min(flagged, log_odds);
     } else {
       other = std::max(other, log_odds);
@@ -186,12 +182,12 @@ std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int6
   });
   const double cut = std::isfinite(flagged) && std::isfinite(other) ? flagged / 2 + other / 2 : flagged;
   std::vector<std::optional<double>> thresholds;
-  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+  for (std::size_t level = 0; level < grid_.num_levels(); ++level) {
     // What the level's own rows allow: above `below`, and not above `at`.
     double below = -kInfinity;
     double at = kInfinity;
-    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
-      const Bin& own = grid.levels[level][bin];
+    for (std::size_t bin = 0; bin < grid_.levels[level].size(); ++bin) {
+      const Bin& own = grid_.levels[level][bin];
       if (own.counts.rows == 0) continue;
       if (bin < static_cast<std::size_t>(taken[level])) {
         at = own.threshold;
@@ -202,7 +198,7 @@ std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int6
     }
     // And the scores of other levels between which the model is cut.
     const auto end = std::partition_point(
-        places.begin(), places.end(), [&](const Place& place) { return model.log_odds(level, place.above) >= cut; });
+        places.begin(), places.end(), [&](const Place& place) { return model_.log_odds(level, place.above) >= cut; });
     if (end != places.begin() && std::prev(end)->score > below) at = std::min(at, std::prev(end)->score);
     if (end != places.end() && end->score < at) below = std::max(below, end->score);
     if (at == kInfinity) {
@@ -215,8 +211,7 @@ std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int6
 }
 
 Solution solve_smooth(const Problem& problem) {
-  return detail::solve_on_chain(problem,
-                                smooth_chain(problem.grid(), rows_near_decision(problem.grid(), problem.objective())));
+  return detail::solve_on_chain(problem, SmoothFit(problem.grid(), problem.objective()).chain());
 }
 
 }  // namespace limen

@@ -14,7 +14,8 @@
 namespace limen {
 
 /// Rows near the decision: three times as many as the best single threshold flags, at least a thousand. In units.
-[[nodiscard]] std::int64_t rows_near_decision(const Grid& grid, const Objective& objective);
+/// by_score: score_chain(grid).
+[[nodiscard]] std::int64_t rows_near_decision(const Grid& grid, const Chain& by_score, const Objective& objective);
 
 /// The rows of the highest scores of a grid, in strata of the score by level, and what the score alone says of them.
 class NearRows {
@@ -26,7 +27,8 @@ class NearRows {
 
   /// The `rows` (in units) highest scores, equal ones with them, all if the grid has fewer; in about as many strata as
   /// leave each 30 rows of the rarer class, at most `most_strata`.
-  NearRows(const Grid& grid, std::int64_t rows, std::size_t most_strata);
+  /// by_score: score_chain(grid).
+  NearRows(const Grid& grid, const Chain& by_score, std::int64_t rows, std::size_t most_strata);
 
   [[nodiscard]] const Counts& total() const { return total_; }
   /// [stratum, from the highest score down][level]
@@ -69,16 +71,30 @@ class SmoothModel {
   std::array<double, 5> coefficients_;
 };
 
-/// The log odds of every bin of a grid by the model fitted on its `near_rows` highest scores. They fall along a level.
-[[nodiscard]] std::vector<std::vector<double>> smooth_log_odds(const Grid& grid, std::int64_t near_rows);
+/// The model of a grid, and the boundaries along it. The grid must outlive it.
+class SmoothFit {
+ public:
+  SmoothFit(const SmoothFit&) = delete;
+  SmoothFit& operator=(const SmoothFit&) = delete;
+  /// Fitted on the rows near the decision.
+  SmoothFit(const Grid& grid, const Objective& objective);
+  /// Fitted on the `near_rows` (in units) highest scores.
+  SmoothFit(const Grid& grid, std::int64_t near_rows);
 
-/// Bins in order of falling log odds of the model: nested.
-[[nodiscard]] Chain smooth_chain(const Grid& grid, std::int64_t near_rows);
+  /// Of every bin of every level. They fall along a level.
+  [[nodiscard]] std::vector<std::vector<double>> log_odds() const;
+  /// Bins in order of falling log odds: nested.
+  [[nodiscard]] Chain chain() const { return chain_by_key(grid_, log_odds()); }
+  /// Score thresholds per level of the boundary that flags the `taken` highest bins of every level, a stop of the
+  /// chain: where the model is cut, between two scores of any level, not only of its own, so that they follow the model
+  /// also where a level has few rows.
+  [[nodiscard]] std::vector<std::optional<double>> thresholds(std::span<const std::int32_t> taken) const;
 
-/// Score thresholds per level of the boundary that flags the `taken` highest bins of every level, where the model is
-/// cut: between two scores of any level, not only of its own, so that they follow the model also where a level has few
-/// rows. taken: a prefix of smooth_chain(grid, near_rows).
-[[nodiscard]] std::vector<std::optional<double>> smooth_thresholds(const Grid& grid, std::int64_t near_rows,
-                                                                   std::span<const std::int32_t> taken);
+ private:
+  const Grid& grid_;
+  Chain by_score_;
+  NearRows near_;
+  SmoothModel model_;
+};
 
 }  // namespace limen
