@@ -72,7 +72,7 @@ def peak(results):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    fit = [program, "fit", "--precision", "0.9", "--levels", "11"]
+    fit = [program, "fit", "--precision", "0.9", "--levels", "11", "--levels-from", "all"]
     tiny = folder / "rows_tiny.parquet"
     write_file(tiny, 1)
     print("| million rows | limen fit (s) | peak MB | python, pyarrow read (s) | ratio | the read alone (s) | ratio | "
