@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
   Action action;
   add_simulate(program, action);
   add_evidence(program, action);
+  add_inspect(program, action);
   add_fit(program, action);
   add_apply(program, action);
   add_evaluate(program, action);

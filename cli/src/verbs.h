@@ -17,6 +17,7 @@ using Action = std::function<int()>;
 
 // Each adds one verb to the program and leaves in `action` what to do when that verb was asked for.
 void add_simulate(CLI::App& program, Action& action);
+void add_inspect(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
 void add_apply(CLI::App& program, Action& action);
 void add_evaluate(CLI::App& program, Action& action);
