@@ -390,5 +390,42 @@ TEST_F(Fit, AnOldOutputIsReplacedWhole) {
   EXPECT_THAT(file_names(), ElementsAre("b.json", "x.csv"));
 }
 
+// Rows of the paper's process, whose uncertainty informs, and the same with an uncertainty that does not.
+TEST_F(Fit, ByDefaultItFindsOutWhetherUncertaintyHelps) {
+  (void)output_of({"simulate", "-o", "sim", "--prior", "1.5,8.5", "--tau", "5", "--regions", "20000", "--holdout-rows",
+                   "60000", "--test-rows", "10", "--seed", "1"});
+  const std::string text = output_of({"fit", "sim/holdout.csv", "--precision", "0.4", "-o", "b.json"});
+  EXPECT_THAT(text, AllOf(HasSubstr("auto: uncertainty informs"), HasSubstr("expected in deployment: precision"),
+                          HasSubstr("on this hold-out")));
+  const Json boundary = Json::parse(file_text("b.json"));
+  EXPECT_EQ(boundary["method"], "smooth");
+  EXPECT_EQ(boundary["binning"]["from"], "top");
+  EXPECT_LT(boundary["chosen_by"]["information_p"], 0.01);
+  EXPECT_EQ(boundary["chosen_by"]["candidates"].size(), 6);
+  EXPECT_EQ(boundary["expected"]["by"], "cross-validation");
+  // In batches: the same file.
+  const RunResult batched =
+      run({"fit", "sim/holdout.csv", "--precision", "0.4", "-o", "batched.json", "--max-memory", "1MB"});
+  EXPECT_EQ(batched.exit_code, 0) << batched.err;
+  EXPECT_THAT(batched.err, HasSubstr("in batches"));
+  EXPECT_EQ(file_text("batched.json"), file_text("b.json"));
+
+  // The score as its own uncertainty tells nothing more.
+  const Json plain =
+      Json::parse(output_of({"fit", "sim/holdout.csv", "--precision", "0.35", "--uncertainty", "score", "--json"}));
+  EXPECT_EQ(plain["method"], "st");
+  EXPECT_THAT(plain["chosen_by"]["why"], HasSubstr("one threshold"));
+}
+
+TEST_F(Fit, LevelsAndBinsLeaveNothingToChoose) {
+  EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"})["method"], "exact");
+  EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--bins", "3", "--json"})["method"], "exact");
+  expect_refused({"fit", "x.csv", "--precision", "0.75", "--method", "auto", "--levels", "2"},
+                 {"--method auto", "--levels"});
+  write_file("counts.csv", "level,score,positives,rows\n0,0.5,1,2\n");
+  expect_refused({"fit", "--counts", "counts.csv", "--precision", "0.4", "--method", "auto"}, {"--counts"});
+  expect_refused({"fit", "x.csv", "--precision", "0.75", "--levels-from", "bottom"}, {"--levels-from", "bottom"});
+}
+
 }  // namespace
 }  // namespace limen::cli::test
