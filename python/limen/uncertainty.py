@@ -29,6 +29,7 @@ __all__ = [
     "evidence",
     "leaf_evidence",
     "neighbour_evidence",
+    "second_opinion",
 ]
 
 
@@ -81,6 +82,43 @@ def ensemble(probas):
         elif member.ndim != 1:
             raise ValueError(f"ensemble: member {at} has shape {member.shape}, must be (rows,) or (rows, 2)")
     return EnsembleMeasures(**_core.ensemble([np.ascontiguousarray(member, dtype=np.float64) for member in members]))
+
+
+def second_opinion(p, q):
+    """What a second model says beyond the first: logit(q) - logit(p), signed.
+
+    As the second column of a boundary it tells more than an unsigned spread, because it says in which direction the other
+    model differs. The second model may be cheap, such as a forest or a logistic regression beside boosting; both must
+    not have seen the rows. Probabilities are taken to be at least 1e-9 away from 0 and 1.
+
+    Parameters
+    ----------
+    p, q : array-like of shape (n,)
+        Probabilities of the positive class, of the model whose score is used and of the second one.
+
+    Returns
+    -------
+    difference : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import limen.uncertainty
+    >>> limen.uncertainty.second_opinion([0.5, 0.9], [0.5, 0.5]).round(3)
+    array([ 0.   , -2.197])
+    """
+    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if p.shape != q.shape or p.ndim != 1:
+        raise ValueError(f"second_opinion: p has shape {p.shape}, q {q.shape}; both must be columns of one length")
+    for name, values in (("p", p), ("q", q)):
+        bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
+        if len(bad):
+            raise ValueError(f"second_opinion: {name}[{bad[0]}] is {values[bad[0]]:g}, must be between 0 and 1")
+
+    def logit(values):
+        values = np.clip(values, 1e-9, 1 - 1e-9)
+        return np.log(values) - np.log1p(-values)
+
+    return logit(q) - logit(p)
 
 
 class EvidenceRows(NamedTuple):

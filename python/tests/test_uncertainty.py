@@ -210,3 +210,17 @@ print(found[0] < found[1])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_a_second_opinion_is_the_signed_difference_of_logits():
+    p, q = np.array([0.2, 0.5, 0.9]), np.array([0.2, 0.8, 0.5])
+    expected = np.log(q / (1 - q)) - np.log(p / (1 - p))
+    np.testing.assert_allclose(uncertainty.second_opinion(p, q), expected)
+    np.testing.assert_allclose(uncertainty.second_opinion(q, p), -expected)
+    assert np.isfinite(uncertainty.second_opinion([0, 1], [1, 0])).all()
+    with pytest.raises(ValueError, match=r"^second_opinion: q\[1\] is 1.5, must be between 0 and 1$"):
+        uncertainty.second_opinion([0.5, 0.5], [0.5, 1.5])
+    with pytest.raises(ValueError, match=r"p\[0\] is nan"):
+        uncertainty.second_opinion([np.nan], [0.5])
+    with pytest.raises(ValueError, match="one length"):
+        uncertainty.second_opinion([0.5], [0.5, 0.5])
