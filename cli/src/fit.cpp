@@ -247,6 +247,25 @@ Grid read_counted_grid(const FitFlags& flags) {
   });
 }
 
+/// What the figures of the hold-out rest on, where that is little. Smooth boundaries share five numbers, whatever their
+/// levels.
+std::string caution_text(const Boundary& boundary, int levels_used) {
+  const HoldoutSummary& holdout = boundary.holdout;
+  constexpr double kFewRows = 200;
+  constexpr double kFewRowsPerLevel = 50;
+  if (holdout.flagged < kFewRows && holdout.flagged > 0) {
+    const Interval interval = proportion_interval(holdout.true_positives, holdout.flagged);
+    return fmt::format("caution: this rests on {} flagged; by chance alone precision may be {} to {}",
+                       plural_text(holdout.flagged, "row"), ratio_text(interval.low), ratio_text(interval.high));
+  }
+  if (boundary.method != Method::kSmooth && levels_used > 1 && holdout.flagged < kFewRowsPerLevel * levels_used) {
+    return fmt::format(
+        "caution: {} for {} flagged follow the noise of this hold-out; --method auto finds out what helps",
+        plural_text(levels_used, "level"), plural_text(holdout.flagged, "row"));
+  }
+  return "";
+}
+
 void print_summary(const Boundary& boundary, int levels_used) {
   const HoldoutSummary& holdout = boundary.holdout;
   fmt::print("{}: {}\n", to_string(boundary.method), describe(boundary.objective));
@@ -256,6 +275,7 @@ void print_summary(const Boundary& boundary, int levels_used) {
   fmt::print("  flagged {}, true positives {}: precision {}, recall {}\n", count_text(holdout.flagged),
              count_text(holdout.true_positives), ratio_text(holdout.precision()), ratio_text(holdout.recall()));
   fmt::print("  {}\n", certificate_text(boundary));
+  if (const std::string caution = caution_text(boundary, levels_used); !caution.empty()) fmt::print("  {}\n", caution);
 }
 
 /// What was chosen and why, and what to expect of it.

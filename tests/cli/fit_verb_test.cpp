@@ -417,6 +417,15 @@ TEST_F(Fit, ByDefaultItFindsOutWhetherUncertaintyHelps) {
   EXPECT_THAT(plain["chosen_by"]["why"], HasSubstr("one threshold"));
 }
 
+TEST_F(Fit, FewFlaggedRowsAreSaidToBeFew) {
+  // 5 rows are flagged, 4 of them positive: Clopper and Pearson give 0.2836 to 0.9949.
+  EXPECT_THAT(output_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--bins", "all"}),
+              HasSubstr("caution: this rests on 5 rows flagged; by chance alone precision may be 0.2836 to 0.9949"));
+  write_file("many.csv", tied_table(5, 800, false));
+  EXPECT_THAT(output_of({"fit", "many.csv", "--precision", "0.6", "--levels", "50"}), HasSubstr("levels for"));
+  EXPECT_THAT(output_of({"fit", "many.csv", "--precision", "0.6", "--levels", "2"}), Not(HasSubstr("caution")));
+}
+
 TEST_F(Fit, LevelsAndBinsLeaveNothingToChoose) {
   EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"})["method"], "exact");
   EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--bins", "3", "--json"})["method"], "exact");
