@@ -125,7 +125,7 @@ TEST(SmoothModel, FindsTheLawThatMadeTheRows) {
   const NearRows near(grid, score_chain(grid), 200'000, 64);
   EXPECT_NEAR(near.level_rank(0), -15.0 / 16, 0.01);
   EXPECT_NEAR(near.level_rank(15), 15.0 / 16, 0.01);
-  const auto& [a0, a1, b1, b2, c] = SmoothModel(near).coefficients();
+  const auto [a0, a1, b1, b2, c] = SmoothModel(near).coefficients();
   EXPECT_NEAR(b1, 0.8, 0.05);
   EXPECT_NEAR(b2, 0, 0.06);
   EXPECT_NEAR(a1, 1, 0.06);
