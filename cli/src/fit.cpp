@@ -122,13 +122,13 @@ int report_infeasible(const FitFlags& flags, const Objective& objective, const F
   const auto bins = bins_of(options).count;
   const bool counted = !flags.counts.empty();
   std::string hint;
-  if (options.method != Method::kExact || (bins && !counted)) {
+  if (result.choice || options.method != Method::kExact || (bins && !counted)) {
     hint = counted ? " (--method exact may reach more)" : " (--method exact --bins all may reach more)";
   }
   fmt::print(stderr,
              "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
-             shown(counted ? std::vector{flags.counts} : flags.inputs), describe(objective), to_string(options.method),
-             plural_text(result.levels_used, "level"),
+             shown(counted ? std::vector{flags.counts} : flags.inputs), describe(objective),
+             result.choice ? kAuto : to_string(options.method), plural_text(result.levels_used, "level"),
              counted ? std::string("the bins of the table")
              : bins  ? plural_text(static_cast<double>(*bins), "score bin")
                      : std::string("every distinct score"),

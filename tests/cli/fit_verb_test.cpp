@@ -426,6 +426,13 @@ TEST_F(Fit, FewFlaggedRowsAreSaidToBeFew) {
   EXPECT_THAT(output_of({"fit", "many.csv", "--precision", "0.6", "--levels", "2"}), Not(HasSubstr("caution")));
 }
 
+TEST_F(Fit, AnInfeasibleChoiceNamesItself) {
+  write_file("upside_down.csv", "score,uncertainty,label\n1,1,0\n0.5,1,1\n");
+  const RunResult result = run({"fit", "upside_down.csv", "--precision", "0.9"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("cannot be met by auto on 1 level"), HasSubstr("--method exact")));
+}
+
 TEST_F(Fit, LevelsAndBinsLeaveNothingToChoose) {
   EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"})["method"], "exact");
   EXPECT_EQ(json_of({"fit", "x.csv", "--precision", "0.75", "--bins", "3", "--json"})["method"], "exact");
