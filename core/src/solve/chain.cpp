@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "limen/solve/chain.h"
 
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
+#include <functional>
 
 namespace limen {
 namespace {
@@ -17,14 +16,29 @@ struct Segment {
   Key key;
 };
 
-/// Orders segments by `before` on their keys, equal keys by level; segments of one level keep their order.
+/// The segments of each level, one level after the other, put into one order by `before` on their keys, equal keys by
+/// level. In each level they are in that order already; ends: where each level's segments end.
 template <typename Key, typename Before>
-Chain assemble(std::vector<Segment<Key>> segments, Before before) {
-  std::stable_sort(segments.begin(), segments.end(), [&](const Segment<Key>& a, const Segment<Key>& b) {
-    if (before(a.key, b.key)) return true;
-    if (before(b.key, a.key)) return false;
-    return a.level < b.level;
-  });
+Chain merge_levels(std::vector<Segment<Key>> segments, std::vector<std::size_t> ends, Before before) {
+  const auto by_key = [&](const Segment<Key>& a, const Segment<Key>& b) { return before(a.key, b.key); };
+  // Neighbours are merged two by two: log2(levels) passes, each in order of memory. Merging is stable, so that equal
+  // keys stay in the order of their levels.
+  std::vector<Segment<Key>> merged(ends.size() > 1 ? segments.size() : 0);
+  while (ends.size() > 1) {
+    std::vector<std::size_t> pair_ends;
+    std::size_t begin = 0;
+    for (std::size_t run = 0; run < ends.size(); run += 2) {
+      const std::size_t middle = ends[run];
+      const std::size_t end = ends[std::min(run + 1, ends.size() - 1)];
+      const auto at = [](auto& list, std::size_t place) { return list.begin() + static_cast<std::ptrdiff_t>(place); };
+      std::merge(at(segments, begin), at(segments, middle), at(segments, middle), at(segments, end), at(merged, begin),
+                 by_key);
+      pair_ends.push_back(end);
+      begin = end;
+    }
+    segments.swap(merged);
+    ends = std::move(pair_ends);
+  }
   Chain chain;
   chain.reserve(segments.size());
   Counts flagged;
@@ -39,32 +53,17 @@ Chain assemble(std::vector<Segment<Key>> segments, Before before) {
 }  // namespace
 
 Chain chain_by_key(const Grid& grid, const std::vector<std::vector<double>>& keys) {
-  struct Place {
-    double key;
-    std::int32_t level;
-    std::int32_t taken;
-  };
-  std::vector<Place> places;
+  std::vector<Segment<double>> segments;
+  std::vector<std::size_t> ends;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
-    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
-      places.push_back({keys[level][bin], static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1});
+    const auto& bins = grid.levels[level];
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      segments.push_back({static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1, bins[bin].counts,
+                          keys[level][bin]});
     }
+    ends.push_back(segments.size());
   }
-  // A total order: the same for any sort and any number of threads. One level is in order as it is.
-  const auto before = [](const Place& a, const Place& b) {
-    if (a.key != b.key) return a.key > b.key;
-    return a.level != b.level ? a.level < b.level : a.taken < b.taken;
-  };
-  if (!std::is_sorted(places.begin(), places.end(), before)) tbb::parallel_sort(places.begin(), places.end(), before);
-  Chain chain;
-  chain.reserve(places.size());
-  Counts flagged;
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    const auto& [key, level, taken] = places[at];
-    flagged += grid.levels[static_cast<std::size_t>(level)][static_cast<std::size_t>(taken) - 1].counts;
-    chain.push_back({level, taken, at + 1 == places.size() || places[at + 1].key < key, flagged});
-  }
-  return chain;
+  return merge_levels(std::move(segments), std::move(ends), std::greater());
 }
 
 namespace {
@@ -100,17 +99,20 @@ Chain hull_chain(const Grid& grid) {
 
 Chain hull_chain(std::span<const std::vector<Block>> levels) {
   std::vector<Segment<Counts>> segments;
+  std::vector<std::size_t> ends;
   for (std::size_t level = 0; level < levels.size(); ++level) {
     for (const Block& block : levels[level]) {
       segments.push_back(
           {static_cast<std::int32_t>(level), static_cast<std::int32_t>(block.end), block.counts, block.counts});
     }
+    ends.push_back(segments.size());
   }
-  return assemble(std::move(segments), higher_rate);
+  return merge_levels(std::move(segments), std::move(ends), higher_rate);
 }
 
 Chain greedy_chain(const Grid& grid) {
   std::vector<Segment<Counts>> segments;
+  std::vector<std::size_t> ends;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     // With bound s the level takes its longest prefix of precision >= s that ends in a bin with positives. Such a
     // prefix is taken for some s iff every longer one has lower precision: the strict maxima seen from the far end.
@@ -130,8 +132,9 @@ Chain greedy_chain(const Grid& grid) {
       before = stop.key;
       segments.push_back(stop);
     }
+    ends.push_back(segments.size());
   }
-  return assemble(std::move(segments), higher_rate);
+  return merge_levels(std::move(segments), std::move(ends), higher_rate);
 }
 
 Chain chain_of(Method method, const Grid& grid) {
