@@ -21,6 +21,7 @@ struct CompareFlags {
   std::string precision;
   std::string methods = "all";
   BinningFlags binning;
+  std::string levels_from = "top";
   TableFlags table;
   bool json = false;
 };
@@ -63,7 +64,7 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
                several ? fmt::format(", mean +- sd of {} pairs", num_pairs) : "");
     std::vector<std::vector<std::string>> rows = {
         {"method", "hold-out prec.", "recall", "gap", "test prec.", "recall", "matched recall", "gain over st"}};
-    if (several) rows[0].insert(rows[0].end(), {"p (recall)", "p (matched)"});
+    if (several) rows[0].insert(rows[0].end(), {"p (recall)", "p (matched)", "missed"});
     for (std::size_t at = first; at < first + num_methods; ++at) {
       const MethodSummary& summary = summaries[at];
       const std::string gap = gap_text(summary);
@@ -81,6 +82,7 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
       if (several) {
         row.push_back(summary.p_value_recall ? fmt::format("{:.2g}", *summary.p_value_recall) : "-");
         row.push_back(summary.p_value_matched ? fmt::format("{:.2g}", *summary.p_value_matched) : "-");
+        row.push_back(std::to_string(summary.missed));
       }
       rows.push_back(std::move(row));
     }
@@ -89,13 +91,15 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
   fmt::print(
       "\nmatched recall: recall on test at a test precision equal to the bound, along the order each\n"
       "method learned on the hold-out; gain over st compares it. gap: true positives by which the best\n"
-      "boundary on the same hold-out grid can be better at most.\n");
+      "boundary on the same hold-out grid can be better at most.{}\n",
+      several ? " missed: pairs whose test precision is\nbelow the bound." : "");
 }
 
 Json json_of(const MethodSummary& summary) {
   Json trials = Json::array();
   for (const Trial& trial : summary.trials) {
-    trials.push_back({{"status", trial.solution->status == SolveStatus::kOptimal    ? "optimal"
+    trials.push_back({{"method", to_string(trial.method)},
+                      {"status", trial.solution->status == SolveStatus::kOptimal    ? "optimal"
                                  : trial.solution->status == SolveStatus::kFeasible ? "feasible"
                                                                                     : "infeasible"},
                       {"gap", trial.gap},
@@ -119,6 +123,7 @@ Json json_of(const MethodSummary& summary) {
           {"test_recall_sd", summary.sd_test_recall},
           {"matched_recall", summary.mean_matched_recall},
           {"matched_recall_sd", summary.sd_matched_recall},
+          {"missed", summary.missed},
           {"p_value_recall", optional(summary.p_value_recall)},
           {"p_value_matched", optional(summary.p_value_matched)},
           {"trials", std::move(trials)}};
@@ -143,6 +148,7 @@ int run(const CompareFlags& flags) {
   options.methods = parse_methods(flags.methods);
   options.precision_bounds = parse_bounds(flags.precision, "--precision");
   options.fit = make_fit_options(flags.binning);
+  options.fit.levels_from = parse_levels_from(flags.levels_from);
   std::vector<std::string> inputs = flags.holdout;
   inputs.insert(inputs.end(), flags.test.begin(), flags.test.end());
   check_stdin_once(inputs);
@@ -182,7 +188,8 @@ void add_compare(CLI::App& program, Action& action) {
   verb->add_option("--test", flags->test, "Labelled table to judge on, one per --holdout")->required();
   verb->add_option("--precision", flags->precision, "Precision bounds, such as 0.7,0.8,0.9")->required();
   verb->add_option("--methods", flags->methods, "all, or a list such as st,mist,exact")->capture_default_str();
-  add_binning_flags(*verb, flags->binning, "all for exact and st, else 500");
+  add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
+  add_levels_from_flag(*verb, flags->levels_from);
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(

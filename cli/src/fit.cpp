@@ -19,8 +19,6 @@
 namespace limen::cli {
 namespace {
 
-constexpr const char* kAuto = "auto";
-
 struct FitFlags {
   std::vector<std::string> inputs;
   std::string counts;
@@ -127,8 +125,8 @@ int report_infeasible(const FitFlags& flags, const Objective& objective, const F
   }
   fmt::print(stderr,
              "limen: {}: infeasible: {} cannot be met by {} on {} and {}; the best attainable precision is {:.6g}{}\n",
-             shown(counted ? std::vector{flags.counts} : flags.inputs), describe(objective),
-             result.choice ? kAuto : to_string(options.method), plural_text(result.levels_used, "level"),
+             shown(counted ? std::vector{flags.counts} : flags.inputs), describe(objective), to_string(options.method),
+             plural_text(result.levels_used, "level"),
              counted ? std::string("the bins of the table")
              : bins  ? plural_text(static_cast<double>(*bins), "score bin")
                      : std::string("every distinct score"),
@@ -184,14 +182,9 @@ struct Fitted {
   std::optional<FitResult> single;
 };
 
-Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool is_auto,
-                   bool with_single) {
+Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool with_single) {
   options.most_rows_kept = holdout.most_rows_kept;
   const auto fit = [&](const auto& rows) -> Fitted {
-    if (is_auto) {
-      FitBesideSingle both = fit_auto(rows, objective, options);
-      return {std::move(both.fit), std::move(both.single)};
-    }
     if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt};
     FitBesideSingle both = fit_beside_single(rows, objective, options);
     return {std::move(both.fit), std::move(both.single)};
@@ -288,10 +281,10 @@ void print_choice(const Boundary& boundary) {
 }
 
 /// Levels and bins say how to use the uncertainty: then nothing is left to choose.
-std::string method_of(const FitFlags& flags) {
-  if (!flags.method.empty()) return flags.method;
-  const bool decided = !flags.binning.levels.empty() || !flags.binning.bins.empty() || !flags.counts.empty();
-  return decided ? "exact" : kAuto;
+Method method_of(const FitFlags& flags) {
+  if (!flags.method.empty()) return parse_method(flags.method);
+  const bool decided = !flags.binning.levels.empty() || !flags.binning.bins.empty();
+  return decided ? Method::kExact : Method::kAuto;
 }
 
 int run(const FitFlags& flags) {
@@ -301,20 +294,18 @@ int run(const FitFlags& flags) {
   const Objective objective = make_objective(flags.objective);
   FitOptions options = make_fit_options(flags.binning);
   options.levels_from = parse_levels_from(flags.levels_from);
-  const std::string method = method_of(flags);
-  const bool is_auto = method == kAuto;
-  if (is_auto && counted) throw InvalidInput("--method auto needs rows, not --counts; give --method exact or st");
+  options.method = method_of(flags);
+  const bool is_auto = options.method == Method::kAuto;
   if (is_auto && !(flags.binning.levels.empty() && flags.binning.bins.empty())) {
     throw InvalidInput("--method auto chooses levels and bins itself; with --levels or --bins give another --method");
   }
-  if (!is_auto) options.method = parse_method(method);
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
   const std::string name = shown(inputs);
 
   const bool shows_table = !flags.json && flags.output != "-";
-  const bool with_single = shows_table && (is_auto || options.method != Method::kSt);
+  const bool with_single = shows_table && options.method != Method::kSt;
   Fitted fitted;
   if (counted) {
     const Grid grid = read_counted_grid(flags);
@@ -324,7 +315,7 @@ int run(const FitFlags& flags) {
     });
   } else {
     const Holdout holdout = open_holdout(flags);
-    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, is_auto, with_single); });
+    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single); });
   }
   FitResult& result = fitted.fit;
   if (!result.boundary) return report_infeasible(flags, objective, options, result);
@@ -370,17 +361,15 @@ void add_fit(CLI::App& program, Action& action) {
                    "Files that need more are gone through in batches [half of the machine's memory]")
       ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
-  std::vector<std::string> methods = {kAuto};
+  std::vector<std::string> methods;
   for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
   verb->add_option("--method", flags->method,
-                   fmt::format("{}, {} [auto; exact when levels, bins or counts are given]", kAuto, method_names()))
+                   fmt::format("{} [auto; exact when levels or bins are given]", method_names()))
       ->type_name("METHOD")
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
   add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
-  FlagGroup(*verb, "Binning")
-      .choice("--levels-from", flags->levels_from, "ROWS", {"top", "all"},
-              "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper");
+  add_levels_from_flag(*verb, flags->levels_from);
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(

@@ -210,6 +210,12 @@ void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& d
   add_threads_flag(verb, flags.threads);
 }
 
+void add_levels_from_flag(CLI::App& verb, std::string& levels_from) {
+  FlagGroup(verb, "Binning")
+      .choice("--levels-from", levels_from, "ROWS", {"top", "all"},
+              "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper");
+}
+
 FitOptions make_fit_options(const BinningFlags& flags) {
   FitOptions options;
   if (!flags.levels.empty()) options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000, ""));

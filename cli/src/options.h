@@ -98,6 +98,7 @@ struct BinningFlags {
   int threads = 0;
 };
 void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins);
+void add_levels_from_flag(CLI::App& verb, std::string& levels_from);
 [[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
 
 /// "0.7,0.8" as exact fractions; the flag is named in errors.

@@ -79,6 +79,9 @@ void validate(const FitOptions& options) {
   if (options.bins && options.bins->count && (*options.bins->count < 1 || *options.bins->count > kMostBins)) {
     throw InvalidInput("fit_boundary", "bins is " + std::to_string(*options.bins->count) + ", must be 1 to 2^30");
   }
+  if (options.method == Method::kAuto && (options.levels || options.bins)) {
+    throw InvalidInput("fit_boundary", "auto chooses levels and bins itself; with given ones name another method");
+  }
   if (options.most_rows_kept < 1000) {
     throw InvalidInput("fit_boundary",
                        "most_rows_kept is " + std::to_string(options.most_rows_kept) + ", must be at least 1000");
@@ -129,8 +132,12 @@ std::vector<double> level_edges(const Samples& samples, const SampleRanges& rang
 
 }  // namespace
 
+std::vector<double> level_edges(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  return level_edges(samples, validate(samples), objective, options);
+}
+
 Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const std::vector<double> edges = level_edges(samples, validate(samples), objective, options);
+  const std::vector<double> edges = level_edges(samples, objective, options);
   const auto bins = bins_of(options).count;
   const WeightUnits units = weight_units(samples, positive_rounding(objective));
   return bins ? count_bins(samples, edges, *bins, options.binning, units) : count_distinct(samples, edges, units);
@@ -254,77 +261,10 @@ BatchOverview summarize_all(const SampleBatches& batches, const Objective& objec
   return overview;
 }
 
-}  // namespace
-
-FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    const SampleRanges ranges = check_rows(samples);
-    return solve_holdout(samples, objective, options, count_what_matters(samples, ranges, objective, options));
-  });
-}
-
-FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    const SampleRanges ranges = check_rows(samples);
-    const FitOptions single = single_options(options);
-    std::optional<NearOptimumGrids> both;
-    if (is_exact_over_scores(options) && options.method == Method::kExact) {
-      const auto edges = level_edges(samples, ranges, objective, options);
-      both = count_near_optimum_and_single(samples, ranges, edges, objective);
-    }
-    if (both) {
-      FitResult fit = solve_holdout(samples, objective, options, both->boundary);
-      Solution threshold = solve(Method::kSt, both->single, objective);
-      return FitBesideSingle{std::move(fit),
-                             pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
-    }
-    const auto fit = [&](const FitOptions& how) {
-      return solve_holdout(samples, objective, how, count_what_matters(samples, ranges, objective, how));
-    };
-    return FitBesideSingle{fit(options), fit(single)};
-  });
-}
-
-FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
-  validate(objective);
-  validate(grid);
-  check_classes(grid, grid.totals.has_value());
-  const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
-  FitResult result =
-      pack(static_cast<std::size_t>(rows), nullptr, grid, solve(options.method, grid, objective), objective, options);
-  if (result.boundary) {
-    std::size_t most_bins = 0;
-    for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());
-    result.boundary->bins = static_cast<std::int64_t>(most_bins);
-  }
-  return result;
-}
-
-FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    const BatchOverview overview = summarize_all(batches, objective, options);
-    const Grid grid = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
-    return solve_batches(overview.rows(), grid, objective, options);
-  });
-}
-
-FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    const BatchOverview overview = summarize_all(batches, objective, options);
-    const NearOptimumGrids grids =
-        need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
-    return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
-                           solve_batches(overview.rows(), grids.single, objective, single_options(options))};
-  });
-}
-
-namespace {
-
-/// What differs between rows in memory and in batches.
+/// What `auto` asks of rows: in memory, in batches, or counted elsewhere.
 struct RowsInMemoryFit {
   const Samples& samples;
   const SampleRanges& ranges;
-  const FitOptions& options;
 
   [[nodiscard]] Grid single(const Objective& objective) const { return count_single(samples, ranges, objective); }
   [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(samples, rows); }
@@ -339,6 +279,10 @@ struct RowsInMemoryFit {
     return solve_on_edges(samples, ranges, edges, objective, exact_options);
   }
   [[nodiscard]] std::size_t rows() const { return samples.size(); }
+  /// Up to so many rows top() gives more of them for a lower score.
+  [[nodiscard]] std::int64_t most_near() const {
+    return samples.weight.empty() ? static_cast<std::int64_t>(samples.size()) : 0;
+  }
   [[nodiscard]] const Samples* weighted() const { return samples.weight.empty() ? nullptr : &samples; }
 };
 
@@ -365,29 +309,70 @@ struct RowsInBatchesFit {
     return solve_batches(overview.rows(), grid, objective, exact_options);
   }
   [[nodiscard]] std::size_t rows() const { return overview.rows(); }
+  [[nodiscard]] std::int64_t most_near() const { return static_cast<std::int64_t>(overview.rows()); }
   [[nodiscard]] static const Samples* weighted() { return nullptr; }
 };
 
+struct CountedFit {
+  const Grid& grid;
+
+  [[nodiscard]] Grid single(const Objective&) const { return merge_levels(grid, {}).value_or(grid); }
+  [[nodiscard]] static double score_of(std::int64_t) { return 0; }
+  [[nodiscard]] std::vector<double> edges(double, int) const { return grid.edges; }
+  [[nodiscard]] Grid top(const std::vector<double>&, double, const Objective&) const { return grid; }
+  [[nodiscard]] FitResult exact(const std::vector<double>& edges, const Objective& objective,
+                                const FitOptions& exact_options) const {
+    const Grid merged = edges == grid.edges ? grid : *merge_levels(grid, edges);
+    return pack(rows(), nullptr, merged, solve(Method::kExact, merged, objective), objective, exact_options);
+  }
+  [[nodiscard]] std::size_t rows() const {
+    return static_cast<std::size_t>(grid.totals ? grid.totals->num_rows : total_counts(grid).rows);
+  }
+  [[nodiscard]] static std::int64_t most_near() { return 0; }
+  [[nodiscard]] static const Samples* weighted() { return nullptr; }
+};
+
+/// Whether a level is flagged down to its last bin but one, where the last has all rows that were not counted one by
+/// one.
+bool takes_all_counted(const Grid& grid, const Solution& solution) {
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    const auto taken = static_cast<std::size_t>(solution.taken[level]);
+    if (taken > 0 && taken + 1 == grid.levels[level].size()) return true;
+  }
+  return false;
+}
+
 template <typename Rows>
-FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const FitOptions& options) {
+FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const ChooseOptions& how = {}) {
   const Grid all_in_one = rows.single(objective);
   check_classes(all_in_one, rows.weighted() != nullptr);
-  const FitOptions st = single_options(options);
-  FitResult single =
-      pack(rows.rows(), rows.weighted(), all_in_one, solve(Method::kSt, all_in_one, objective), objective, st);
+  FitResult single = pack(rows.rows(), rows.weighted(), all_in_one, solve(Method::kSt, all_in_one, objective),
+                          objective, {.method = Method::kSt});
 
-  const double score = rows.score_of(num_near(all_in_one, objective, rows.rows()));
-  const Grid top = rows.top(rows.edges(score, kNarrowLevels), score, objective);
-  Choice choice = choose(top, objective);
-  FitResult fit = single;
-  if (choice.best().method != Method::kSt) {
-    FitOptions chosen;
-    chosen.method = choice.best().method;
-    chosen.levels = choice.best().levels;
-    chosen.levels_from = LevelsFrom::kTop;
-    fit = chosen.method == Method::kSmooth
-              ? pack(rows.rows(), rows.weighted(), top, solve_smooth({top, objective}), objective, chosen)
-              : rows.exact(rows.edges(score, choice.best().levels), objective, chosen);
+  const std::int64_t near = num_near(all_in_one, objective, rows.rows());
+  const double score = rows.score_of(near);
+  const std::vector<double> edges = rows.edges(score, kNarrowLevels);
+  const Grid top = rows.top(edges, score, objective);
+  Choice choice = choose(top, objective, how);
+  FitOptions chosen;
+  chosen.method = choice.best().method;
+  chosen.levels = choice.best().levels;
+  chosen.levels_from = LevelsFrom::kTop;
+  FitResult fit;
+  if (chosen.method == Method::kSt) {
+    fit = single;
+  } else if (chosen.method == Method::kSmooth) {
+    Grid counted = top;
+    Solution solution = solve_smooth({counted, objective});
+    // A level that is flagged down to the last row that was counted may want more of them.
+    for (std::int64_t wider = near; takes_all_counted(counted, solution) && wider < rows.most_near();) {
+      wider *= 2;
+      counted = rows.top(edges, rows.score_of(wider), objective);
+      solution = solve_smooth({counted, objective});
+    }
+    fit = pack(rows.rows(), rows.weighted(), counted, std::move(solution), objective, chosen);
+  } else {
+    fit = rows.exact(coarser_edges(top.edges, choice.best().levels), objective, chosen);
   }
   if (fit.boundary) {
     ChosenBy by{choice.information.p(), {}, choice.why};
@@ -401,20 +386,93 @@ FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const F
   return {std::move(fit), std::move(single)};
 }
 
-}  // namespace
-
-FitBesideSingle fit_auto(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    const SampleRanges ranges = check_rows(samples);
-    return fit_chosen(RowsInMemoryFit{samples, ranges, options}, objective, options);
-  });
+/// `auto` on rows in memory.
+FitBesideSingle fit_auto(const Samples& samples, const Objective& objective) {
+  const SampleRanges ranges = check_rows(samples);
+  return fit_chosen(RowsInMemoryFit{samples, ranges}, objective);
 }
 
 FitBesideSingle fit_auto(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  const BatchOverview overview = summarize_batches(batches, 1, options.most_rows_kept);
+  if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
+  return fit_chosen(RowsInBatchesFit{batches, overview, options}, objective);
+}
+
+FitResult fit_auto(const Grid& grid, const Objective& objective) {
+  bool levels_merge = true;
+  for (const int levels : {2, 4, 8, 16})
+    levels_merge &= merge_levels(grid, coarser_edges(grid.edges, levels)).has_value();
+  FitResult fit = fit_chosen(CountedFit{grid}, objective, {.levels_merge = levels_merge}).fit;
+  if (fit.boundary) fit.boundary->levels_from = LevelsFrom::kAll;
+  return fit;
+}
+
+}  // namespace
+
+FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return in_arena(objective, options, [&] {
-    const BatchOverview overview = summarize_batches(batches, 1, options.most_rows_kept);
-    if (overview.rows() == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
-    return fit_chosen(RowsInBatchesFit{batches, overview, options}, objective, options);
+    if (options.method == Method::kAuto) return fit_auto(samples, objective).fit;
+    const SampleRanges ranges = check_rows(samples);
+    return solve_holdout(samples, objective, options, count_what_matters(samples, ranges, objective, options));
+  });
+}
+
+FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    if (options.method == Method::kAuto) return fit_auto(samples, objective);
+    const SampleRanges ranges = check_rows(samples);
+    const FitOptions single = single_options(options);
+    std::optional<NearOptimumGrids> both;
+    if (is_exact_over_scores(options) && options.method == Method::kExact) {
+      const auto edges = level_edges(samples, ranges, objective, options);
+      both = count_near_optimum_and_single(samples, ranges, edges, objective);
+    }
+    if (both) {
+      FitResult fit = solve_holdout(samples, objective, options, both->boundary);
+      Solution threshold = solve(Method::kSt, both->single, objective);
+      return FitBesideSingle{std::move(fit),
+                             pack(samples.size(), nullptr, both->single, std::move(threshold), objective, single)};
+    }
+    const auto fit = [&](const FitOptions& how) {
+      return solve_holdout(samples, objective, how, count_what_matters(samples, ranges, objective, how));
+    };
+    return FitBesideSingle{fit(options), fit(single)};
+  });
+}
+
+FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
+  validate(objective);
+  validate(grid);
+  check_classes(grid, grid.totals.has_value());
+  const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
+  FitResult result = options.method == Method::kAuto ? fit_auto(grid, objective)
+                                                     : pack(static_cast<std::size_t>(rows), nullptr, grid,
+                                                            solve(options.method, grid, objective), objective, options);
+  if (result.boundary) {
+    std::size_t most_bins = 0;
+    for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());
+    result.boundary->bins = static_cast<std::int64_t>(most_bins);
+  }
+  return result;
+}
+
+FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    if (options.method == Method::kAuto) return fit_auto(batches, objective, options).fit;
+    const BatchOverview overview = summarize_all(batches, objective, options);
+    const Grid grid = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
+    return solve_batches(overview.rows(), grid, objective, options);
+  });
+}
+
+FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    if (options.method == Method::kAuto) return fit_auto(batches, objective, options);
+    const BatchOverview overview = summarize_all(batches, objective, options);
+    const NearOptimumGrids grids =
+        need_counted(count_near_optimum_and_single(batches, overview, objective, options.most_rows_kept));
+    return FitBesideSingle{solve_batches(overview.rows(), grids.boundary, objective, options),
+                           solve_batches(overview.rows(), grids.single, objective, single_options(options))};
   });
 }
 

@@ -21,6 +21,7 @@ def _plain(record: Any) -> dict[str, Any]:
 class Trial:
     """One method at one bound on one pair of tables."""
 
+    method: str  # what "auto" chose, or the summary's own
     status: str  # "optimal", "feasible" or "infeasible"
     gap: float
     holdout_flagged: float
@@ -42,7 +43,7 @@ class MethodSummary:
     """One method at one precision bound, as means over the pairs.
 
     ``matched_recall`` is the recall on test at a test precision equal to the bound, along the order that the method
-    learned on the hold-out. P-values are of one-sided paired t-tests against ``st``; None with fewer than two pairs, for
+    learned on the hold-out; ``missed`` counts the pairs whose test precision is below the bound. P-values are of one-sided paired t-tests against ``st``; None with fewer than two pairs, for
     ``st`` itself, or without ``st``.
     """
 
@@ -55,6 +56,7 @@ class MethodSummary:
     test_recall_sd: float
     matched_recall: float
     matched_recall_sd: float
+    missed: int
     p_value_recall: float | None
     p_value_matched: float | None
     trials: tuple[Trial, ...]
@@ -134,6 +136,7 @@ def compare(
     levels: int | None = None,
     bins: int | str | None = None,
     binning: str = "equi-weight",
+    levels_from: str = "top",
     num_threads: int | None = None,
 ) -> Comparison:
     """All methods at several precision bounds: fitted on hold-outs, judged on test tables.
@@ -146,8 +149,8 @@ def compare(
         The bounds.
     methods : list of str, optional
         None: all; with weights all but ``vw-dpmt``, which takes none.
-    levels, bins, binning, num_threads
-        As for :func:`limen.fit_boundary`; ``st`` always uses every distinct score.
+    levels, bins, binning, levels_from, num_threads
+        As for :func:`limen.fit_boundary`; ``st`` always uses every distinct score, and ``auto`` chooses for itself.
 
     Returns
     -------
@@ -175,6 +178,7 @@ def compare(
         None if levels is None else _inputs.whole_number(levels, "levels"),
         _inputs.bins_of(bins),
         _inputs.text(binning, "binning"),
+        _inputs.text(levels_from, "levels_from"),
         _inputs.threads(num_threads),
     )
     summaries = []

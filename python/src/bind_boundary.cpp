@@ -74,13 +74,11 @@ using Fitted = std::tuple<std::optional<Boundary>, std::optional<double>, int, s
 Fitted fit(const Table& table, const std::string& goal, const std::vector<Fraction>& numbers, const std::string& method,
            std::optional<int> levels, const Bins& bins, const std::string& binning, const std::string& levels_from,
            int num_threads) {
-  const bool is_auto = method == "auto";
-  FitOptions options = fit_options(is_auto ? "exact" : method, levels, bins, binning, num_threads);
+  FitOptions options = fit_options(method, levels, bins, binning, num_threads);
   options.levels_from = parse_levels_from(levels_from);
   const Objective objective = objective_of(goal, numbers);
   const Samples samples = samples_of(table);
-  FitResult result = without_gil(
-      [&] { return is_auto ? fit_auto(samples, objective, options).fit : fit_boundary(samples, objective, options); });
+  FitResult result = without_gil([&] { return fit_boundary(samples, objective, options); });
   return {std::move(result.boundary), result.solution.best_attainable, result.levels_used, bins_of(options).count};
 }
 

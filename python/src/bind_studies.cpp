@@ -19,6 +19,7 @@ const char* status_text(SolveStatus status) {
 /// The members of the program's JSON.
 nb::dict dict_of(const Trial& trial) {
   nb::dict result;
+  result["method"] = std::string(to_string(trial.method));
   result["status"] = status_text(trial.solution->status);
   result["gap"] = trial.gap;
   result["holdout_flagged"] = trial.holdout.flagged;
@@ -44,6 +45,7 @@ nb::dict dict_of(const MethodSummary& summary) {
   result["test_recall_sd"] = summary.sd_test_recall;
   result["matched_recall"] = summary.mean_matched_recall;
   result["matched_recall_sd"] = summary.sd_matched_recall;
+  result["missed"] = summary.missed;
   result["p_value_recall"] = summary.p_value_recall;
   result["p_value_matched"] = summary.p_value_matched;
   nb::list trials;
@@ -54,7 +56,7 @@ nb::dict dict_of(const MethodSummary& summary) {
 
 nb::list compare(const std::vector<std::pair<Table, Table>>& tables, const std::vector<Fraction>& bounds,
                  const std::optional<std::vector<std::string>>& methods, std::optional<int> levels, const Bins& bins,
-                 const std::string& binning, int num_threads) {
+                 const std::string& binning, const std::string& levels_from, int num_threads) {
   CompareOptions options;
   if (methods) {
     options.methods.clear();
@@ -62,6 +64,7 @@ nb::list compare(const std::vector<std::pair<Table, Table>>& tables, const std::
   }
   for (const Fraction& bound : bounds) options.precision_bounds.push_back(rational_of(bound));
   options.fit = fit_options("exact", levels, bins, binning, num_threads);
+  options.fit.levels_from = parse_levels_from(levels_from);
   std::vector<SamplePair> pairs;
   for (const auto& [holdout, test] : tables) pairs.push_back({samples_of(holdout), samples_of(test)});
   const bool weighted = std::ranges::any_of(
@@ -186,7 +189,8 @@ NewArray calibrate(const DoubleArray& edges, const std::vector<std::pair<DoubleA
 
 void bind_studies(nb::module_& module) {
   module.def("compare", &compare, nb::arg("pairs").noconvert(), nb::arg("bounds"), nb::arg("methods").none(),
-             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("binning"), nb::arg("levels_from"),
+             nb::arg("num_threads"));
   module.def("frontier", &frontier, nb::arg("table").noconvert(), nb::arg("bounds"), nb::arg("levels"),
              nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
   module.def("simulate", &simulate_tables, nb::arg("prior"), nb::arg("model_prior"), nb::arg("tau"), nb::arg("regions"),

@@ -439,7 +439,9 @@ TEST_F(Fit, LevelsAndBinsLeaveNothingToChoose) {
   expect_refused({"fit", "x.csv", "--precision", "0.75", "--method", "auto", "--levels", "2"},
                  {"--method auto", "--levels"});
   write_file("counts.csv", "level,score,positives,rows\n0,0.5,1,2\n");
-  expect_refused({"fit", "--counts", "counts.csv", "--precision", "0.4", "--method", "auto"}, {"--counts"});
+  const Json counted = json_of({"fit", "--counts", "counts.csv", "--precision", "0.4", "--json"});
+  EXPECT_EQ(counted["method"], "st");
+  EXPECT_THAT(counted["chosen_by"]["why"], HasSubstr("too few rows"));
   expect_refused({"fit", "x.csv", "--precision", "0.75", "--levels-from", "bottom"}, {"--levels-from", "bottom"});
 }
 

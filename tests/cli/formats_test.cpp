@@ -92,7 +92,7 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
              "0,0.9,1,1,0\n0,0.8,1,1,0\n0,0.7,1,1,0\n0,0.6,0,1,0\n0,0.5,0,1,0\n"
              "1,0.95,0,1,0.5\n1,0.85,1,1,0.5\n1,0.75,0,1,0.5\n1,0.65,0,1,0.5\n1,0.55,1,1,0.5\n");
   const Json rows = json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--json"});
-  const Json counts = json_of({"fit", "--counts", "counts.csv", "--precision", "0.75", "--json"});
+  const Json counts = json_of({"fit", "--counts", "counts.csv", "--method", "exact", "--precision", "0.75", "--json"});
   // The same boundary; but where the rows of a bin end the table does not say, so that it is cut where the bin begins.
   EXPECT_EQ(rows["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.65, 0.8]})"));
   EXPECT_EQ(counts["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.7, 0.85]})"));
@@ -102,21 +102,22 @@ TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
     const std::string text = run(arguments).out;
     return text.substr(text.find("  best single threshold"));
   };
-  EXPECT_EQ(shown({"fit", "--counts", "counts.csv", "--precision", "0.75"}),
+  EXPECT_EQ(shown({"fit", "--counts", "counts.csv", "--method", "exact", "--precision", "0.75"}),
             replaced(replaced(shown({"fit", "x.csv", "--precision", "0.75", "--levels", "2"}), " >= 0.65", "  >= 0.7"),
                      "  >= 0.8", " >= 0.85"));
   // Where it brings nothing, on the same bins, that is what it says; and what cannot be met names the table.
   write_file("flat.csv",
              "level,score,positives,rows,uncertainty\n0,0.9,9,10,0\n0,0.5,3,10,0\n1,0.9,5,10,0.4\n1,0.6,1,10,0.4\n");
-  EXPECT_THAT(run({"fit", "--counts", "flat.csv", "--precision", "0.7"}).out,
+  EXPECT_THAT(run({"fit", "--counts", "flat.csv", "--method", "exact", "--precision", "0.7"}).out,
               HasSubstr(": uncertainty brings nothing here\n"));
-  const RunResult infeasible = run({"fit", "--counts", "flat.csv", "--precision", "0.95"});
+  const RunResult infeasible = run({"fit", "--counts", "flat.csv", "--method", "exact", "--precision", "0.95"});
   EXPECT_EQ(infeasible.exit_code, 3);
   EXPECT_THAT(infeasible.err, HasSubstr("limen: flat.csv: infeasible"));
   EXPECT_THAT(infeasible.err, HasSubstr("2 levels and the bins of the table; the best attainable precision is 0.9\n"));
   // Edges may be given instead, and parts of a count add up.
   write_file("parts.csv", "level,score,positives,rows\n0,0.9,4,5\n1,0.8,3,4\n0,0.9,5,5\n1,0.8,1,1\n");
-  const Json parts = json_of({"fit", "--counts", "parts.csv", "--edges", "0.5", "--precision", "0.8", "--json"});
+  const Json parts =
+      json_of({"fit", "--counts", "parts.csv", "--method", "exact", "--edges", "0.5", "--precision", "0.8", "--json"});
   EXPECT_EQ(parts["rule"], Json::parse(R"({"uncertainty_edges": [0.5], "score_thresholds": [0.895, 0.8]})"));
   EXPECT_EQ(parts["holdout"]["flagged"], 15);
   EXPECT_EQ(parts["holdout"]["true_positives"], 13);

@@ -48,6 +48,8 @@ Rows make_rows(const Law& law, std::uint64_t seed) {
   return rows;
 }
 
+const FitOptions kAutoOptions{.method = Method::kAuto};
+
 Grid narrow_grid(const Rows& rows) {
   return count_distinct(rows.samples(), uncertainty_edges(rows.samples().uncertainty, kNarrowLevels));
 }
@@ -129,7 +131,7 @@ TEST(Choose, ExpectsWhatFreshRowsShow) {
   for (int set = 0; set < sets; ++set) {
     const Law law{.size = 4000, .effect = 2};
     const Rows rows = make_rows(law, 7000 + static_cast<std::uint64_t>(set));
-    const FitResult fit = fit_auto(rows.samples(), max_recall_at_precision({7, 10})).fit;
+    const FitResult fit = fit_boundary(rows.samples(), max_recall_at_precision({7, 10}), kAutoOptions);
     ASSERT_TRUE(fit.boundary && fit.boundary->expected);
     const Rows fresh = make_rows({.size = 40'000, .effect = 2}, 9000 + static_cast<std::uint64_t>(set));
     const double precision = evaluate(fit.boundary->rule, fresh.samples()).total.precision();
@@ -167,7 +169,7 @@ TEST(FitAuto, IsTheSameInBatchesAndForAnyThreadCount) {
   for (const double effect : {0.0, 1.0, 4.0}) {
     const Rows rows = make_rows({.size = 30'000, .effect = effect}, 6);
     const Objective objective = max_recall_at_precision({7, 10});
-    const FitBesideSingle whole = fit_auto(rows.samples(), objective);
+    const FitBesideSingle whole = fit_beside_single(rows.samples(), objective, kAutoOptions);
     ASSERT_TRUE(whole.fit.boundary && whole.single.boundary);
     ASSERT_TRUE(whole.fit.choice);
     EXPECT_EQ(whole.fit.boundary->method, whole.fit.choice->best().method);
@@ -175,27 +177,79 @@ TEST(FitAuto, IsTheSameInBatchesAndForAnyThreadCount) {
     const std::string json = to_json(*whole.fit.boundary);
     EXPECT_EQ(boundary_from_json(json), *whole.fit.boundary);
     for (const int threads : {1, 2}) {
-      EXPECT_EQ(to_json(*fit_auto(rows.samples(), objective, {.num_threads = threads}).fit.boundary), json);
+      const FitOptions options{.method = Method::kAuto, .num_threads = threads};
+      EXPECT_EQ(to_json(*fit_boundary(rows.samples(), objective, options).boundary), json);
     }
-    const FitBesideSingle batched = fit_auto(batches_of(rows, 777), objective);
+    const FitBesideSingle batched = fit_beside_single(batches_of(rows, 777), objective, kAutoOptions);
     EXPECT_EQ(to_json(*batched.fit.boundary), json);
     EXPECT_EQ(batched.single.boundary, whole.single.boundary);
     EXPECT_EQ(whole.single.boundary, fit_boundary(rows.samples(), objective, {.method = Method::kSt}).boundary);
-    EXPECT_THROW((void)fit_auto(batches_of(rows, 777), objective, {.most_rows_kept = 1000}), InvalidInput);
+    const FitOptions little_memory{.method = Method::kAuto, .most_rows_kept = 1000};
+    EXPECT_THROW((void)fit_boundary(batches_of(rows, 777), objective, little_memory), InvalidInput);
   }
+}
+
+// Counted in the narrow levels that rows in memory get, every distinct score: the same boundary.
+TEST(FitAuto, IsTheSameFromCounts) {
+  for (const double effect : {0.0, 1.0, 4.0}) {
+    const Rows rows = make_rows({.size = 30'000, .effect = effect}, 6);
+    const Objective objective = max_recall_at_precision({7, 10});
+    const FitResult whole = fit_boundary(rows.samples(), objective, kAutoOptions);
+    const std::vector<double> edges =
+        level_edges(rows.samples(), objective, {.method = Method::kSmooth, .levels_from = LevelsFrom::kTop});
+    const FitResult counted = fit_boundary(count_distinct(rows.samples(), edges), objective, kAutoOptions);
+    EXPECT_EQ(counted.boundary->rule, whole.boundary->rule);
+    EXPECT_EQ(counted.boundary->method, whole.boundary->method);
+    EXPECT_EQ(counted.boundary->chosen_by, whole.boundary->chosen_by);
+    EXPECT_EQ(counted.boundary->expected, whole.boundary->expected);
+    EXPECT_EQ(counted.boundary->holdout.true_positives, whole.boundary->holdout.true_positives);
+  }
+}
+
+// Bins that overlap between levels cannot be put together: then levels stay as they are.
+TEST(FitAuto, LeavesOverlappingLevelsOfCountsApart) {
+  Grid grid = narrow_grid(make_rows({.size = 30'000, .effect = 4}, 6));
+  assume_full_bins(grid);
+  const FitResult fit = fit_boundary(grid, max_recall_at_precision({7, 10}), kAutoOptions);
+  ASSERT_TRUE(fit.choice);
+  for (const Candidate& candidate : fit.choice->candidates) {
+    if (candidate.method != Method::kExact) continue;
+    EXPECT_EQ(candidate.levels, static_cast<int>(grid.num_levels()));
+  }
+  EXPECT_NE(fit.boundary->method, Method::kSt);
+}
+
+TEST(FitAuto, RefusesLevelsAndBins) {
+  const Rows rows = make_rows({.size = 100}, 1);
+  const Objective objective = max_recall_at_precision({7, 10});
+  EXPECT_THROW((void)fit_boundary(rows.samples(), objective, {.method = Method::kAuto, .levels = 3}), InvalidInput);
+  EXPECT_THROW((void)fit_boundary(rows.samples(), objective, {.method = Method::kAuto, .bins = BinCount::all()}),
+               InvalidInput);
+}
+
+TEST(CoarserEdges, KeepsEdgesBetweenNearlyEqualGroups) {
+  const std::vector<double> edges = {1, 2, 3, 4, 5, 6, 7};  // eight levels
+  EXPECT_EQ(coarser_edges(edges, 1), std::vector<double>());
+  EXPECT_EQ(coarser_edges(edges, 2), std::vector<double>{4});
+  EXPECT_EQ(coarser_edges(edges, 3), (std::vector<double>{2, 5}));  // levels 0 1 | 2 3 4 | 5 6 7
+  EXPECT_EQ(coarser_edges(edges, 4), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(coarser_edges(edges, 8), edges);
+  EXPECT_EQ(coarser_edges(edges, 16), edges);
 }
 
 TEST(FitAuto, TakesWeights) {
   const Rows rows = make_rows({.size = 6000, .effect = 3}, 8);
   const std::vector<double> weight(rows.score.size(), 2.5);
   Samples samples = rows.samples();
-  const Method without = fit_auto(samples, max_recall_at_precision({7, 10})).fit.boundary->method;
+  const Method without = fit_boundary(samples, max_recall_at_precision({7, 10}), kAutoOptions).boundary->method;
   samples.weight = weight;
-  EXPECT_EQ(fit_auto(samples, max_recall_at_precision({7, 10})).fit.boundary->method, without);
+  EXPECT_EQ(fit_boundary(samples, max_recall_at_precision({7, 10}), kAutoOptions).boundary->method, without);
 }
 
 TEST(FitAuto, TakesWhateverRowsThereAre) {
-  const auto fit = [](const Rows& rows) { return fit_auto(rows.samples(), max_recall_at_precision({1, 2})).fit; };
+  const auto fit = [](const Rows& rows) {
+    return fit_boundary(rows.samples(), max_recall_at_precision({1, 2}), kAutoOptions);
+  };
   for (const Rows& rows :
        {Rows{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {0, 0, 1, 1, 1}},
         Rows{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {0, 0, 0, 0, 1}}, Rows{{7, 7, 7, 7}, {1, 2, 3, 4}, {0, 1, 0, 1}},
@@ -206,7 +260,8 @@ TEST(FitAuto, TakesWhateverRowsThereAre) {
     EXPECT_NE(result.boundary->chosen_by->why.find("too few rows"), std::string::npos);
   }
   // The highest score is a negative: no threshold is precise enough.
-  const FitResult infeasible = fit_auto(Rows{{1, 2}, {1, 2}, {1, 0}}.samples(), max_recall_at_precision({9, 10})).fit;
+  const FitResult infeasible =
+      fit_boundary(Rows{{1, 2}, {1, 2}, {1, 0}}.samples(), max_recall_at_precision({9, 10}), kAutoOptions);
   EXPECT_EQ(infeasible.solution.status, SolveStatus::kInfeasible);
   EXPECT_FALSE(infeasible.boundary);
   EXPECT_THROW((void)fit(Rows{}), InvalidInput);

@@ -133,9 +133,11 @@ TEST(CompareMethods, FitsAndJudgesAsTheSingleStepsDo) {
         const Trial& trial = summary.trials[pair];
         FitOptions fit = options.fit;
         fit.method = summary.method;
-        if (fit.method == Method::kSt) fit.bins = std::nullopt;
+        if (fit.method == Method::kSt || fit.method == Method::kAuto) fit.bins = std::nullopt;
+        if (fit.method == Method::kAuto) fit.levels = std::nullopt;
         const FitResult alone = fit_boundary(pairs[pair].holdout, max_recall_at_precision(summary.bound), fit);
         ASSERT_TRUE(trial.solution);
+        EXPECT_EQ(trial.method, alone.boundary ? alone.boundary->method : trial.method);
         ASSERT_EQ(trial.solution->status, alone.solution.status);
         ASSERT_EQ(trial.solution->flagged, alone.solution.flagged);
         if (!alone.boundary) {

@@ -355,7 +355,7 @@ TEST(ParseMethod, NamesEveryMethodAndRefusesOthers) {
     (void)parse_method("dp");
     FAIL();
   } catch (const InvalidInput& error) {
-    EXPECT_STREQ(error.what(), "method \"dp\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact");
+    EXPECT_STREQ(error.what(), "method \"dp\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, auto");
   }
 }
 

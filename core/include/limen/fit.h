@@ -27,7 +27,8 @@ struct BinCount {
 
 struct FitOptions {
   Method method = Method::kExact;
-  /// Uncertainty levels, 1 to 1000; `st` always has one. Unset: as many as suit the method (method.h).
+  /// Uncertainty levels, 1 to 1000; `st` always has one. Unset: as many as suit the method (method.h). `auto` chooses
+  /// levels and bins itself and refuses both.
   std::optional<int> levels = std::nullopt;
   LevelsFrom levels_from = LevelsFrom::kAll;
   /// Score bins per level. Unset: every distinct score for `exact` and `st`, which need no bins, and 500 for the
@@ -47,7 +48,7 @@ struct FitResult {
   Solution solution;
   std::optional<Boundary> boundary;  ///< unset when infeasible
   int levels_used = 0;               ///< fewer than asked for when uncertainty has too few distinct values
-  std::optional<Choice> choice;      ///< of fit_auto
+  std::optional<Choice> choice;      ///< of `auto`
   /// The boundary's decisions on the hold-out per level, as evaluate gives them; empty when infeasible.
   std::vector<Confusion> levels;
 };
@@ -67,7 +68,13 @@ struct FitBesideSingle {
 /// The hold-out counted as the options say: what the method then solves on.
 [[nodiscard]] Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options);
 
-/// Bins the hold-out, solves, and packs the boundary with its certificate.
+/// The edges of those levels. Throws InvalidInput.
+[[nodiscard]] std::vector<double> level_edges(const Samples& samples, const Objective& objective,
+                                              const FitOptions& options);
+
+/// Bins the hold-out, solves, and packs the boundary with its certificate. `auto` decides whether uncertainty helps
+/// near the decision, and how much of it to use (choose.h), and fits that: `st`, `smooth`, or `exact` on levels from
+/// the top.
 /// Throws InvalidInput: bad samples (see validate), no rows, only one class, bad options.
 [[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
                                      const FitOptions& options = {});
@@ -78,23 +85,15 @@ struct FitBesideSingle {
 [[nodiscard]] FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective,
                                                 const FitOptions& options = {});
 
-/// Decides whether uncertainty helps near the decision, and how much of it to use (choose.h), and fits that: `st`,
-/// `smooth`, or `exact` on some levels from the top, beside the best single threshold. Method, levels, bins and binning
-/// of the options are not used. Rows in batches: the same answer as from memory; refused with InvalidInput when more
-/// than most_rows_kept rows are near the decision.
-[[nodiscard]] FitBesideSingle fit_auto(const Samples& samples, const Objective& objective,
-                                       const FitOptions& options = {});
-[[nodiscard]] FitBesideSingle fit_auto(const SampleBatches& batches, const Objective& objective,
-                                       const FitOptions& options = {});
-
 /// fit_boundary on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
-/// options are not used.
+/// options are not used. `auto` chooses as for rows, from the levels of the grid; it puts levels together only where
+/// their bins do not overlap.
 [[nodiscard]] FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options = {});
 
-/// Both on rows in batches that do not fit into memory, bit for bit: methods `exact` and `st` over every distinct
-/// score, equi-weight levels, no weights, and the goals that count_near_optimum takes; anything else is
-/// refused. About three passes over the batches, six for levels from the top. If infeasible, best_attainable is a
-/// precision that is attained, not always the best.
+/// Both on rows in batches that do not fit into memory, bit for bit: methods `auto`, `exact` and `st` over every
+/// distinct score, equi-weight levels, no weights, and the goals that count_near_optimum takes; anything else is
+/// refused, as is `auto` when more than most_rows_kept rows are near the decision. About three passes over the batches,
+/// six for levels from the top. If infeasible, best_attainable is a precision that is attained, not always the best.
 [[nodiscard]] FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
                                      const FitOptions& options = {});
 [[nodiscard]] FitBesideSingle fit_beside_single(const SampleBatches& batches, const Objective& objective,

@@ -103,6 +103,9 @@ std::vector<Table> split(const Table& table, std::uint64_t seed) {
   return parts;
 }
 
+/// The first of `size` levels that the level `merged` of `levels` coarser ones is made of.
+std::size_t first_of(std::size_t merged, std::size_t levels, std::size_t size) { return merged * size / levels; }
+
 /// The rate of positives that a candidate learns for every cell of a table.
 std::vector<double> learn(const Candidate& candidate, const Table& table, std::int64_t near_rows) {
   const Grid grid = table.grid();
@@ -117,8 +120,8 @@ std::vector<double> learn(const Candidate& candidate, const Table& table, std::i
   // Levels put together, each with its isotonic regression.
   const auto levels = static_cast<std::size_t>(candidate.levels);
   for (std::size_t merged = 0; merged < levels; ++merged) {
-    const std::size_t begin = merged * table.num_levels / levels;
-    const std::size_t end = (merged + 1) * table.num_levels / levels;
+    const std::size_t begin = first_of(merged, levels, table.num_levels);
+    const std::size_t end = first_of(merged + 1, levels, table.num_levels);
     std::vector<Bin> bins;
     for (std::size_t bin = 0; bin < table.num_bins(); ++bin) {
       Counts counts;
@@ -289,6 +292,14 @@ ExpectedRange expected(double mean, double rows) {
 
 }  // namespace
 
+std::vector<double> coarser_edges(std::span<const double> edges, int levels) {
+  const std::size_t size = edges.size() + 1;
+  const std::size_t wanted = std::min(static_cast<std::size_t>(levels), size);
+  std::vector<double> coarser;
+  for (std::size_t merged = 1; merged < wanted; ++merged) coarser.push_back(edges[first_of(merged, wanted, size) - 1]);
+  return coarser;
+}
+
 Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options) {
   validate(grid);
   validate(objective);
@@ -302,8 +313,11 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
   if (choice.information.testable) {
     choice.candidates.push_back({.method = Method::kSmooth, .levels = num_levels});
     for (const int levels : {2, 4, 8, 16}) {
-      if (levels < num_levels) choice.candidates.push_back({.method = Method::kExact, .levels = levels});
+      if (levels < num_levels && options.levels_merge) {
+        choice.candidates.push_back({.method = Method::kExact, .levels = levels});
+      }
     }
+    if (!options.levels_merge) choice.candidates.push_back({.method = Method::kExact, .levels = num_levels});
   }
 
   const Table table = table_of(grid, near_rows);

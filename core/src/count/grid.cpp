@@ -173,6 +173,24 @@ Grid add_counts(const Grid& a, const Grid& b) {
   return grid_from_bins(a.edges, std::move(levels), a.unit, totals);
 }
 
+std::optional<Grid> merge_levels(const Grid& grid, std::vector<double> edges) {
+  std::vector<std::vector<Bin>> levels(edges.size() + 1);
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    const auto place = level == 0 ? edges.begin() : std::ranges::upper_bound(edges, grid.edges[level - 1]);
+    auto& into = levels[static_cast<std::size_t>(place - edges.begin())];
+    into.insert(into.end(), grid.levels[level].begin(), grid.levels[level].end());
+  }
+  for (auto& bins : levels) {
+    std::ranges::stable_sort(bins, std::greater(), &Bin::threshold);
+    double above = std::numeric_limits<double>::infinity();
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      if (bin > 0 && bins[bin].threshold != bins[bin - 1].threshold) above = bins[bin - 1].threshold;
+      if (bins[bin].highest >= above) return std::nullopt;
+    }
+  }
+  return grid_from_bins(std::move(edges), std::move(levels), grid.unit, grid.totals);
+}
+
 double score_cut(std::span<const Bin> level, std::size_t taken) {
   std::size_t last = taken - 1;
   while (last > 0 && level[last].counts.rows == 0) --last;

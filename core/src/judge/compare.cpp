@@ -56,10 +56,13 @@ void summarize(MethodSummary& summary) {
   summary.sd_test_recall = sd_of(collect(trials, test_recall));
   summary.mean_matched_recall = mean_of(collect(trials, recall_when_matched));
   summary.sd_matched_recall = sd_of(collect(trials, recall_when_matched));
+  for (const Trial& trial : trials) {
+    if (trial.test.flagged > 0 && trial.test.precision() < summary.bound.to_double()) ++summary.missed;
+  }
 }
 
-/// A pair, counted once for every number of levels and of bins that the methods ask for. Grids do not depend on the
-/// bound; weights are rounded for precision, whatever its bound.
+/// A pair, counted once for all levels and bins that the methods ask for. Weights are rounded for precision, whatever
+/// its bound.
 class PairCounts {
  public:
   struct Counted {
@@ -67,19 +70,13 @@ class PairCounts {
     Grid test;  ///< in the bins of the hold-out
   };
 
-  PairCounts(const SamplePair& pair, const FitOptions& fit) : pair_(pair), fit_(fit) {}
+  PairCounts(const SamplePair& pair, Binning binning) : pair_(pair), binning_(binning) {}
 
-  const Counted& counted_for(Method method) {
-    FitOptions options = fit_;
-    options.method = method;
-    // `bins` speak of the 2-D methods: the single threshold they are held against is the best one there is.
-    if (method == Method::kSt) options.bins = std::nullopt;
-    const int levels = levels_of(options);
-    const std::optional<std::int64_t> bins = bins_of(options).count;
-    const auto [found, is_new] = counted_.try_emplace({levels, bins});
+  const Counted& counted(const std::vector<double>& edges, const BinCount& bins) {
+    const auto [found, is_new] = counted_.try_emplace({edges, bins.count});
     if (is_new) {
-      const Counted& all = every_score(levels);
-      Grid holdout = bins ? merge_bins(all.holdout, *bins, fit_.binning) : all.holdout;
+      const Counted& all = every_score(edges);
+      Grid holdout = bins.count ? merge_bins(all.holdout, *bins.count, binning_) : all.holdout;
       Grid test = count_into(holdout, all.test);
       found->second = {std::move(holdout), std::move(test)};
     }
@@ -88,10 +85,9 @@ class PairCounts {
 
  private:
   /// Every distinct score of both tables, each in bins of its own.
-  const Counted& every_score(int levels) {
-    const auto [found, is_new] = every_score_.try_emplace(levels);
+  const Counted& every_score(const std::vector<double>& edges) {
+    const auto [found, is_new] = every_score_.try_emplace(edges);
     if (is_new) {
-      const std::vector<double> edges = uncertainty_edges(pair_.holdout.uncertainty, levels, fit_.binning);
       found->second = {count_distinct(pair_.holdout, edges, weight_units(pair_.holdout)),
                        count_distinct(pair_.test, edges, weight_units(pair_.test))};
     }
@@ -99,9 +95,9 @@ class PairCounts {
   }
 
   const SamplePair& pair_;
-  const FitOptions& fit_;
-  std::map<int, Counted> every_score_;
-  std::map<std::pair<int, std::optional<std::int64_t>>, Counted> counted_;
+  Binning binning_;
+  std::map<std::vector<double>, Counted> every_score_;
+  std::map<std::pair<std::vector<double>, std::optional<std::int64_t>>, Counted> counted_;
 };
 
 /// What a boundary flags, from counts; weights, which were rounded for the grid, are added up again.
@@ -112,8 +108,9 @@ Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bin
   return confusion_of_counts({totals.rows_low, totals.positives_low}, flagged_counts(grid, taken));
 }
 
-/// `smooth`, whose order depends on the bound and whose rule is not made of the grid's own bins.
-Trial run_smooth(const SamplePair& pair, const Grid& holdout, const Grid& test, const Rational& bound) {
+/// `smooth`, whose rule is not made of the grid's own bins.
+Trial try_smooth(const SamplePair& pair, const PairCounts::Counted& counted, const Rational& bound) {
+  const auto& [holdout, test] = counted;
   const Problem problem(holdout, max_recall_at_precision(bound));
   const SmoothFit smooth(holdout, problem.objective());
   const Chain chain = smooth.chain();
@@ -130,26 +127,50 @@ Trial run_smooth(const SamplePair& pair, const Grid& holdout, const Grid& test, 
   return trial;
 }
 
+/// Any other method. chain: its own, with the counts of the test table.
+Trial try_method(const SamplePair& pair, const PairCounts::Counted& counted, Method method, const Chain& chain,
+                 const Rational& bound) {
+  const auto& [holdout, test] = counted;
+  Trial trial;
+  trial.solution = solve(method, holdout, max_recall_at_precision(bound));
+  trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
+  trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
+  trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
+  return trial;
+}
+
 /// One method on one pair, at all bounds.
-std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, std::span<const Rational> bounds) {
+std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method, const CompareOptions& options) {
   std::vector<Trial> trials;
-  const auto& [holdout, test] = counts.counted_for(method);
-  if (method == Method::kSmooth) {
-    for (const Rational& bound : bounds) {
-      trials.push_back(run_smooth(pair, holdout, test, bound));
-      trials.back().gap = trials.back().solution->gap * holdout.unit;
+  // The chain does not depend on the bound, unless the levels do.
+  const PairCounts::Counted* chain_of_counted = nullptr;
+  Chain chain;
+  for (const Rational& bound : options.precision_bounds) {
+    const Objective objective = max_recall_at_precision(bound);
+    FitOptions fit = options.fit;
+    fit.method = method;
+    std::vector<double> edges;
+    if (method == Method::kAuto) {
+      fit.levels = std::nullopt;
+      fit.bins = std::nullopt;
+      const FitResult chosen = fit_boundary(pair.holdout, objective, fit);
+      fit.method = chosen.boundary ? chosen.boundary->method : Method::kSt;
+      if (chosen.boundary) edges = chosen.boundary->rule.uncertainty_edges;
+    } else {
+      edges = level_edges(pair.holdout, objective, fit);
     }
-    return trials;
-  }
-  const Chain chain = recount(chain_of(method, holdout), test);
-  for (const Rational& bound : bounds) {
-    Trial trial;
-    trial.solution = solve(method, holdout, max_recall_at_precision(bound));
-    trial.gap = trial.solution->gap * holdout.unit;
-    trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
-    trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
-    trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
-    trials.push_back(std::move(trial));
+    // `bins` speak of the 2-D methods: the single threshold they are held against is the best one there is.
+    if (fit.method == Method::kSt) fit.bins = std::nullopt;
+    const PairCounts::Counted& counted = counts.counted(edges, bins_of(fit));
+    if (fit.method == Method::kSmooth) {
+      trials.push_back(try_smooth(pair, counted, bound));
+    } else {
+      if (chain_of_counted != &counted) chain = recount(chain_of(fit.method, counted.holdout), counted.test);
+      chain_of_counted = &counted;
+      trials.push_back(try_method(pair, counted, fit.method, chain, bound));
+    }
+    trials.back().method = fit.method;
+    trials.back().gap = trials.back().solution->gap * counted.holdout.unit;
   }
   return trials;
 }
@@ -201,9 +222,9 @@ std::vector<MethodSummary> compare_in_arena(std::span<const SamplePair> pairs, c
   const std::size_t num_bounds = options.precision_bounds.size();
   std::vector<MethodSummary> summaries(num_bounds * num_methods);
   for (const SamplePair& pair : pairs) {
-    PairCounts counts(pair, options.fit);
+    PairCounts counts(pair, options.fit.binning);
     for (std::size_t method = 0; method < num_methods; ++method) {
-      std::vector<Trial> trials = run(pair, counts, options.methods[method], options.precision_bounds);
+      std::vector<Trial> trials = run(pair, counts, options.methods[method], options);
       for (std::size_t bound = 0; bound < num_bounds; ++bound) {
         MethodSummary& summary = summaries[bound * num_methods + method];
         summary.method = options.methods[method];

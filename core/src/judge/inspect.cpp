@@ -67,7 +67,7 @@ std::vector<ReliabilityBin> reliability_of(const Grid& by_score) {
 
 Inspection inspect(const Samples& samples, const Objective& objective, int num_threads) {
   Inspection inspection;
-  inspection.choice = *fit_auto(samples, objective, {.num_threads = num_threads}).fit.choice;
+  inspection.choice = *fit_boundary(samples, objective, {.method = Method::kAuto, .num_threads = num_threads}).choice;
   const WeightUnits units = weight_units(samples);
   const Grid by_score = count_distinct(samples, {}, units);
   const Counts total = total_counts(by_score);

@@ -343,6 +343,7 @@ Boundary boundary_from_json(std::string_view text) {
   boundary.objective = parse_objective(object_member(json, "objective"));
   validate(boundary.objective);
   boundary.method = parse_method(text_at(json, "method", ""));
+  if (boundary.method == Method::kAuto) refuse("\"method\" is auto, which makes no boundary itself");
   const ReadJson& binning = object_member(json, "binning");
   boundary.binning = parse_binning(text_at(binning, "kind", "binning."));
   if (binning.contains("from")) boundary.levels_from = parse_levels_from(text_at(binning, "from", "binning."));

@@ -58,8 +58,8 @@ Chain chain_by_key(const Grid& grid, const std::vector<std::vector<double>>& key
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     const auto& bins = grid.levels[level];
     for (std::size_t bin = 0; bin < bins.size(); ++bin) {
-      segments.push_back({static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1, bins[bin].counts,
-                          keys[level][bin]});
+      segments.push_back(
+          {static_cast<std::int32_t>(level), static_cast<std::int32_t>(bin) + 1, bins[bin].counts, keys[level][bin]});
     }
     ends.push_back(segments.size());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,15 @@ struct ChooseOptions {
   double significance = 0.01;
   int repetitions = 3;
   std::uint64_t seed = 0;
+  bool levels_merge = true;  ///< false: `exact` is thought of on all levels of the grid only
 };
 
 /// The number of narrow levels that a grid for choose() should have: coarser ones are made of them.
 inline constexpr int kNarrowLevels = 32;
+
+/// The edges of `levels` levels, each made of nearly equally many neighbours of the levels between `edges`. All of them
+/// where there are no more.
+[[nodiscard]] std::vector<double> coarser_edges(std::span<const double> edges, int levels);
 
 /// Decides whether uncertainty helps, and how much of it to use: one threshold, `smooth`, or `exact` on 2, 4, 8 or 16
 /// levels. All on counts: the grid has narrow levels (top_edges with kNarrowLevels) and any bins; rows are left out by

@@ -89,6 +89,10 @@ void assume_full_bins(Grid& grid);
 /// Throws InvalidInput, also when two bins of unequal thresholds overlap.
 [[nodiscard]] Grid add_counts(const Grid& a, const Grid& b);
 
+/// Neighbouring levels put together, so that only the edges given are left, each an edge of the grid. Unset: bins of
+/// different levels overlap, and no threshold cuts both between two rows.
+[[nodiscard]] std::optional<Grid> merge_levels(const Grid& grid, std::vector<double> edges);
+
 /// The score threshold that flags exactly the `taken` > 0 highest bins of a level: above the largest score of the next
 /// bin with rows and not above the smallest score of the last bin with rows among those taken (of the first bin, if
 /// none of them has rows), with as few digits as possible (see shortest_decimal.h). Never rises with `taken`.

@@ -19,11 +19,12 @@ struct SamplePair {
 struct CompareOptions {
   std::vector<Method> methods = all_methods();
   std::vector<Rational> precision_bounds;
-  FitOptions fit;  ///< levels, bins (not for ST), binning and threads; `method` is ignored
+  FitOptions fit;  ///< levels, bins (neither for ST and `auto`), binning and threads; `method` is ignored
 };
 
 /// One method at one bound on one pair.
 struct Trial {
+  Method method = Method::kSt;       ///< what `auto` chose, or the summary's own
   std::optional<Solution> solution;  ///< of the fit on the hold-out; status kInfeasible is kept
   /// True positives, or their weight, by which the best boundary on the same grid can be better at most: the solution's
   /// gap, whose unit is that of the grid, in the unit of the rows.
@@ -43,6 +44,7 @@ struct MethodSummary {
   double mean_holdout_precision = 0, mean_holdout_recall = 0;
   double mean_test_precision = 0, mean_test_recall = 0, sd_test_recall = 0;
   double mean_matched_recall = 0, sd_matched_recall = 0;
+  std::size_t missed = 0;  ///< pairs whose test precision is below the bound
   /// One-sided paired t-test against ST over the pairs, "recall is higher": unset with fewer than two pairs, for ST
   /// itself, or when ST is not among the methods.
   std::optional<double> p_value_recall;
