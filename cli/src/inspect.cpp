@@ -59,7 +59,9 @@ Json json_of(const Inspection& found, std::uint64_t dropped, const Objective& ob
     candidates.push_back({{"method", to_string(candidate.method)},
                           {"levels", candidate.levels},
                           {"gain", candidate.gain},
-                          {"gain_se", candidate.gain_se}});
+                          {"gain_se", candidate.gain_se},
+                          {"lift", candidate.lift},
+                          {"lift_se", candidate.lift_se}});
   }
   const Information& information = found.choice.information;
   return {{"rows", found.rows},

@@ -8,6 +8,7 @@
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
+#include "limen/choose/joint.h"
 #include "limen/count/top_rows.h"
 #include "limen/judge/metrics.h"
 #include "limen/solve/near_optimum.h"
@@ -122,12 +123,18 @@ bool levels_from_top(const FitOptions& options) {
 
 std::vector<double> level_edges(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
                                 const FitOptions& options) {
-  const int levels = levels_of(options);
+  const bool joint = options.method == Method::kJoint;
+  const int levels = joint ? kNarrowLevels : levels_of(options);
+  std::vector<double> edges;
   if (levels == 1 || !levels_from_top(options)) {
-    return uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
+    edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
+  } else {
+    const std::int64_t near = num_near(count_single(samples, ranges, objective), objective, samples.size());
+    edges = top_edges(samples, top_score(samples, near), levels);
   }
-  const std::int64_t near = num_near(count_single(samples, ranges, objective), objective, samples.size());
-  return top_edges(samples, top_score(samples, near), levels);
+  if (!joint) return edges;
+  const Grid narrow = count_distinct(samples, edges, weight_units(samples, positive_rounding(objective)));
+  return joint_edges(narrow, objective, levels_of(options));
 }
 
 }  // namespace
@@ -169,7 +176,9 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
 
 /// Whether the answer is exact over every distinct score: then it is enough to look at the scores that can matter.
 bool is_exact_over_scores(const FitOptions& options) {
-  return (options.method == Method::kExact || options.method == Method::kSt) && !bins_of(options).count;
+  const bool exact =
+      options.method == Method::kExact || options.method == Method::kJoint || options.method == Method::kSt;
+  return exact && !bins_of(options).count;
 }
 
 std::optional<Grid> count_what_matters(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
@@ -245,7 +254,7 @@ Counted need_counted(std::optional<Counted> counted) {
 }
 
 BatchOverview summarize_all(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
-  if (!is_exact_over_scores(options) || options.binning != Binning::kEquiWeight) {
+  if (!is_exact_over_scores(options) || options.method == Method::kJoint || options.binning != Binning::kEquiWeight) {
     throw InvalidInput("fit_boundary",
                        "rows in batches need method auto, exact or st, every distinct score and equi-weight levels");
   }
@@ -363,21 +372,28 @@ FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const C
     fit = single;
   } else if (chosen.method == Method::kSmooth) {
     Grid counted = top;
-    Solution solution = solve_smooth({counted, objective});
+    // On the rows that it was fitted on the model looks better than it is: it stops where rows left out say.
+    const bool more_is_worse = objective.goal == Goal::kPrecision || objective.goal == Goal::kFalsePositiveRate;
+    const double most_share = more_is_worse ? choice.best().stop_share : 1;
+    Solution solution = solve_smooth({counted, objective}, most_share);
     // A level that is flagged down to the last row that was counted may want more of them.
     for (std::int64_t wider = near; takes_all_counted(counted, solution) && wider < rows.most_near();) {
       wider *= 2;
       counted = rows.top(edges, rows.score_of(wider), objective);
-      solution = solve_smooth({counted, objective});
+      solution = solve_smooth({counted, objective}, most_share);
     }
     fit = pack(rows.rows(), rows.weighted(), counted, std::move(solution), objective, chosen);
   } else {
-    fit = rows.exact(coarser_edges(top.edges, choice.best().levels), objective, chosen);
+    const int levels = choice.best().levels;
+    fit = rows.exact(
+        chosen.method == Method::kJoint ? joint_edges(top, objective, levels) : coarser_edges(top.edges, levels),
+        objective, chosen);
   }
   if (fit.boundary) {
     ChosenBy by{choice.information.p(), {}, choice.why};
     for (const Candidate& candidate : choice.candidates) {
-      by.candidates.push_back({candidate.method, candidate.levels, candidate.gain, candidate.gain_se});
+      by.candidates.push_back(
+          {candidate.method, candidate.levels, candidate.gain, candidate.gain_se, candidate.lift, candidate.lift_se});
     }
     fit.boundary->chosen_by = std::move(by);
     fit.boundary->expected = {choice.precision.low, choice.precision.high, choice.recall.low, choice.recall.high};

@@ -115,7 +115,7 @@ TEST(Choose, UsesAnUncertaintyThatInforms) {
   EXPECT_NE(choice.best().method, Method::kSt);
   EXPECT_GT(choice.best().gain, 0.05);
   EXPECT_LT(choice.best().gain_se, choice.best().gain / 3);
-  ASSERT_EQ(choice.candidates.size(), 6U);
+  ASSERT_EQ(choice.candidates.size(), 7U);
   EXPECT_EQ(choice.candidates[0].method, Method::kSt);
   EXPECT_EQ(choice.candidates[0].gain, 0);
   EXPECT_NE(choice.why.find("better than one threshold"), std::string::npos) << choice.why;

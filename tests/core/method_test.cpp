@@ -25,12 +25,13 @@ TEST(Method, EveryNameReadsBackAndIsSaidOnce) {
 }
 
 TEST(Method, AnUnknownNameIsRefusedWithTheList) {
-  EXPECT_EQ(method_names(), "st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, auto");
+  EXPECT_EQ(method_names(), "st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, joint, auto");
   try {
     (void)parse_method("ST");
     FAIL();
   } catch (const InvalidInput& error) {
-    EXPECT_STREQ(error.what(), "method \"ST\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, auto");
+    EXPECT_STREQ(error.what(),
+                 "method \"ST\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, joint, auto");
   }
 }
 
@@ -38,7 +39,8 @@ TEST(Method, OnlyTheSingleThresholdHasNoLevelsAndOnlyThePapersMethodsNeedBins) {
   for (const MethodInfo& info : method_table()) {
     EXPECT_EQ(info.has_levels(), info.method != Method::kSt) << info.name;
     const bool every_score = info.method == Method::kSt || info.method == Method::kExact ||
-                             info.method == Method::kSmooth || info.method == Method::kAuto;
+                             info.method == Method::kSmooth || info.method == Method::kJoint ||
+                             info.method == Method::kAuto;
     EXPECT_EQ(info.needs_bins, !every_score) << info.name;
   }
 }

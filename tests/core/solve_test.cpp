@@ -355,7 +355,8 @@ TEST(ParseMethod, NamesEveryMethodAndRefusesOthers) {
     (void)parse_method("dp");
     FAIL();
   } catch (const InvalidInput& error) {
-    EXPECT_STREQ(error.what(), "method \"dp\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, auto");
+    EXPECT_STREQ(error.what(),
+                 "method \"dp\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, joint, auto");
   }
 }
 

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <optional>
 
+#include "choose/joint.h"
+#include "choose/score_table.h"
 #include "limen/base/random.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/isotonic.h"
@@ -16,57 +18,11 @@
 namespace limen {
 namespace {
 
-constexpr std::size_t kScoreBins = 200;
+using Table = detail::ScoreTable;
+
 constexpr std::size_t kParts = 20;
 constexpr std::size_t kFolds = 5;
-
-/// The counts of a grid by score bin, the same for all levels, and level; bin 0 has the highest scores, the last bin
-/// all rows that are not near the decision.
-struct Table {
-  std::size_t num_levels = 0;
-  std::vector<Counts> cells;  ///< bin * num_levels + level
-
-  [[nodiscard]] std::size_t num_bins() const { return cells.size() / num_levels; }
-  [[nodiscard]] Grid grid() const {
-    std::vector<std::vector<Bin>> levels(num_levels);
-    for (std::size_t bin = 0; bin < num_bins(); ++bin) {
-      for (std::size_t level = 0; level < num_levels; ++level) {
-        levels[level].push_back({-static_cast<double>(bin), cells[bin * num_levels + level]});
-      }
-    }
-    Grid grid;
-    for (std::size_t level = 1; level < num_levels; ++level) grid.edges.push_back(static_cast<double>(level));
-    grid.levels = std::move(levels);
-    return grid;
-  }
-};
-
-/// Weights are counted in rows of mean weight, rounded: what rows left out can tell depends on their number.
-Table table_of(const Grid& grid, std::int64_t near_rows) {
-  const Chain by_score = score_chain(grid);
-  Table table{grid.num_levels(), std::vector<Counts>(grid.num_levels() * (kScoreBins + 1))};
-  std::size_t group_begin = 0;
-  for (std::size_t step = 0; step < by_score.size(); ++step) {
-    if (!by_score[step].group_end) continue;
-    // By the rows above, so that equal scores stay together.
-    const std::int64_t above = counts_after(by_score, group_begin).rows;
-    const std::size_t bin =
-        above >= near_rows
-            ? kScoreBins
-            : static_cast<std::size_t>(static_cast<double>(above) * kScoreBins / static_cast<double>(near_rows));
-    for (; group_begin <= step; ++group_begin) {
-      table.cells[bin * table.num_levels + static_cast<std::size_t>(by_score[group_begin].level)] +=
-          by_score[group_begin].flagged - counts_after(by_score, group_begin);
-    }
-  }
-  const double scale = rows_per_unit(grid);
-  if (scale == 1) return table;
-  for (Counts& cell : table.cells) {
-    const std::int64_t positives = std::llround(scale * static_cast<double>(cell.positives));
-    cell = {positives + std::llround(scale * static_cast<double>(cell.rows - cell.positives)), positives};
-  }
-  return table;
-}
+constexpr int kJointLevels = 4;
 
 /// How `size` rows of one kind fall into the parts, each row into any of them.
 std::array<std::int64_t, kParts> split(std::int64_t size, CounterRandom& random) {
@@ -106,8 +62,19 @@ std::vector<Table> split(const Table& table, std::uint64_t seed) {
 /// The first of `size` levels that the level `merged` of `levels` coarser ones is made of.
 std::size_t first_of(std::size_t merged, std::size_t levels, std::size_t size) { return merged * size / levels; }
 
+/// Where each of the levels that a candidate puts together ends.
+std::vector<std::size_t> partition_of(const Candidate& candidate, const Table& table, const Objective& objective) {
+  if (candidate.method == Method::kJoint) return detail::joint_partition(table, objective, candidate.levels);
+  const auto levels = static_cast<std::size_t>(candidate.levels);
+  std::vector<std::size_t> ends;
+  for (std::size_t merged = 0; merged < levels; ++merged)
+    ends.push_back(first_of(merged + 1, levels, table.num_levels));
+  return ends;
+}
+
 /// The rate of positives that a candidate learns for every cell of a table.
-std::vector<double> learn(const Candidate& candidate, const Table& table, std::int64_t near_rows) {
+std::vector<double> learn(const Candidate& candidate, const Table& table, std::int64_t near_rows,
+                          const Objective& objective) {
   const Grid grid = table.grid();
   std::vector<double> rates(table.cells.size());
   if (candidate.method == Method::kSmooth) {
@@ -118,10 +85,8 @@ std::vector<double> learn(const Candidate& candidate, const Table& table, std::i
     return rates;
   }
   // Levels put together, each with its isotonic regression.
-  const auto levels = static_cast<std::size_t>(candidate.levels);
-  for (std::size_t merged = 0; merged < levels; ++merged) {
-    const std::size_t begin = first_of(merged, levels, table.num_levels);
-    const std::size_t end = first_of(merged + 1, levels, table.num_levels);
+  std::size_t begin = 0;
+  for (const std::size_t end : partition_of(candidate, table, objective)) {
     std::vector<Bin> bins;
     for (std::size_t bin = 0; bin < table.num_bins(); ++bin) {
       Counts counts;
@@ -140,6 +105,7 @@ std::vector<double> learn(const Candidate& candidate, const Table& table, std::i
       fill_to(block.end);
     }
     fill_to(table.num_bins());
+    begin = end;
   }
   return rates;
 }
@@ -154,10 +120,10 @@ struct LeftOut {
   std::vector<Entry> entries;
 };
 
-/// The best value of the objective along the entries, without the part `without`.
-std::optional<double> best_value(const LeftOut& left_out, const std::vector<Table>& parts,
-                                 const std::vector<std::vector<std::size_t>>& folds, std::size_t without,
-                                 const Objective& objective, const Totals& totals) {
+/// What is flagged where the objective is best along the entries, without the part `without`.
+std::optional<Counts> best_stop(const LeftOut& left_out, const std::vector<Table>& parts,
+                                const std::vector<std::vector<std::size_t>>& folds, std::size_t without,
+                                const Objective& objective, const Totals& totals) {
   std::optional<Counts> best;
   Counts flagged;
   const auto consider = [&] {
@@ -173,13 +139,35 @@ std::optional<double> best_value(const LeftOut& left_out, const std::vector<Tabl
     const bool group_end = at + 1 == left_out.entries.size() || left_out.entries[at + 1].rate < entry.rate;
     if (group_end) consider();
   }
-  return best ? std::optional(objective_value(objective, totals, *best)) : std::nullopt;
+  return best;
 }
 
-Counts total_of(const Table& table) { return std::accumulate(table.cells.begin(), table.cells.end(), Counts{}); }
-
-Totals totals_of(const Counts& counts) {
-  return {counts, counts.positives, counts.rows - counts.positives, counts.rows};
+/// Rate of positives among the rows of the highest rates, without the part `without`: the mean over numbers of rows
+/// around `rows`, so that no single row decides. Of a group of equal rates as many as its share.
+double rate_at_top(const LeftOut& left_out, const std::vector<Table>& parts,
+                   const std::vector<std::vector<std::size_t>>& folds, std::size_t without, double rows) {
+  constexpr std::array kShares = {0.7, 0.85, 1.0, 1.2, 1.4};
+  double rates = 0;
+  std::size_t next = 0;
+  Counts flagged;
+  Counts group;
+  for (std::size_t at = 0; at < left_out.entries.size() && next < kShares.size(); ++at) {
+    const LeftOut::Entry& entry = left_out.entries[at];
+    for (const std::size_t part : folds[entry.fold]) {
+      if (part != without) group += parts[part].cells[entry.cell];
+    }
+    const bool group_end = at + 1 == left_out.entries.size() || left_out.entries[at + 1].rate < entry.rate;
+    if (!group_end) continue;
+    for (; next < kShares.size() && kShares[next] * rows <= static_cast<double>(flagged.rows + group.rows); ++next) {
+      const double wanted = kShares[next] * rows;
+      const double share =
+          group.rows > 0 ? (wanted - static_cast<double>(flagged.rows)) / static_cast<double>(group.rows) : 0;
+      rates += (static_cast<double>(flagged.positives) + share * static_cast<double>(group.positives)) / wanted;
+    }
+    flagged += group;
+    group = {};
+  }
+  return next > 0 ? rates / static_cast<double>(next) : 0;
 }
 
 /// Relative gain of a value over that of one threshold; from nothing to something counts as all.
@@ -202,6 +190,9 @@ struct Judged {
   std::vector<double> gains;                    ///< per candidate, of all rows
   std::vector<std::vector<double>> part_gains;  ///< per candidate, without each of the parts
   std::vector<Counts> flagged;                  ///< per candidate, as deployed
+  std::vector<std::int64_t> stops;              ///< per candidate, rows flagged where it is best
+  std::vector<double> lifts;                    ///< per candidate, of all rows
+  std::vector<std::vector<double>> part_lifts;  ///< per candidate, without each of the parts
 };
 
 /// One repetition of the cross-validation.
@@ -214,14 +205,15 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
   for (std::size_t at = 0; at < kParts; ++at) folds[at % kFolds].push_back(order[at]);
 
   const bool minimizes = objective.goal == Goal::kCost;
-  const Counts all = total_of(table);
+  const Counts all = table.total();
   std::vector<Counts> part_totals;
-  for (const Table& part : parts) part_totals.push_back(total_of(part));
+  for (const Table& part : parts) part_totals.push_back(part.total());
   const double learnt_share = 1 - 1.0 / static_cast<double>(kFolds);
   const auto learnt_near = static_cast<std::int64_t>(learnt_share * static_cast<double>(near_rows));
 
   Judged judged;
-  std::vector<std::optional<double>> single;  // of all rows, then without each part
+  std::vector<std::optional<double>> single;  // as `values` and `rates` below
+  std::vector<double> single_rates;
   for (const Candidate& candidate : candidates) {
     LeftOut left_out;
     Counts deployed;
@@ -230,7 +222,7 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
       for (const std::size_t part : folds[fold]) {
         for (std::size_t cell = 0; cell < table.cells.size(); ++cell) learnt.cells[cell] -= parts[part].cells[cell];
       }
-      const std::vector<double> rates = learn(candidate, learnt, learnt_near);
+      const std::vector<double> rates = learn(candidate, learnt, learnt_near, objective);
       for (std::size_t cell = 0; cell < rates.size(); ++cell) {
         if (table.cells[cell].rows > 0) left_out.entries.push_back({rates[cell], fold, cell});
       }
@@ -239,7 +231,7 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
       std::iota(by_rate.begin(), by_rate.end(), std::size_t{0});
       std::stable_sort(by_rate.begin(), by_rate.end(),
                        [&](std::size_t a, std::size_t b) { return rates[a] > rates[b]; });
-      const Totals totals = totals_of(total_of(learnt));
+      const Totals totals = learnt.totals();
       Counts flagged;
       Counts best;
       std::size_t stop = 0;
@@ -259,11 +251,25 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
     }
     std::stable_sort(left_out.entries.begin(), left_out.entries.end(),
                      [](const auto& a, const auto& b) { return a.rate > b.rate; });
-    std::vector<std::optional<double>> values = {best_value(left_out, parts, folds, kParts, objective, totals_of(all))};
-    for (std::size_t part = 0; part < kParts; ++part) {
-      values.push_back(best_value(left_out, parts, folds, part, objective, totals_of(all - part_totals[part])));
+    std::vector<std::optional<double>> values;  // of all rows, then without each part
+    std::vector<double> at_top;
+    for (std::size_t part = 0; part <= kParts; ++part) {
+      const std::size_t without = part == 0 ? kParts : part - 1;
+      const Totals totals = Table::totals_of_rows(part == 0 ? all : all - part_totals[without]);
+      const auto stop = best_stop(left_out, parts, folds, without, objective, totals);
+      values.push_back(stop ? std::optional(objective_value(objective, totals, *stop)) : std::nullopt);
+      if (part == 0) judged.stops.push_back(stop ? stop->rows : 0);
+      const double share = static_cast<double>(totals.all.rows) / static_cast<double>(all.rows);
+      at_top.push_back(rate_at_top(left_out, parts, folds, without, share * static_cast<double>(near_rows) / 3));
     }
     if (single.empty()) single = values;
+    if (single_rates.empty()) single_rates = at_top;
+    const auto lift = [&](std::size_t part) {
+      return single_rates[part] > 0 ? at_top[part] / single_rates[part] - 1 : 0;
+    };
+    judged.lifts.push_back(lift(0));
+    auto& part_lifts = judged.part_lifts.emplace_back();
+    for (std::size_t part = 1; part <= kParts; ++part) part_lifts.push_back(lift(part));
     judged.values.push_back(values[0].value_or(0));
     judged.gains.push_back(relative_gain(values[0], single[0], minimizes));
     auto& part_gains = judged.part_gains.emplace_back();
@@ -317,14 +323,18 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
         choice.candidates.push_back({.method = Method::kExact, .levels = levels});
       }
     }
+    if (options.levels_merge && num_levels > kJointLevels) {
+      choice.candidates.push_back({.method = Method::kJoint, .levels = kJointLevels});
+    }
     if (!options.levels_merge) choice.candidates.push_back({.method = Method::kExact, .levels = num_levels});
   }
 
-  const Table table = table_of(grid, near_rows);
+  const Table table = detail::score_table(grid, near_rows);
   const auto table_near = static_cast<std::int64_t>(rows_per_unit(grid) * static_cast<double>(near_rows));
   const std::vector<Table> parts = split(table, options.seed);
   const std::size_t size = choice.candidates.size();
   std::vector<std::vector<double>> part_gains(size, std::vector<double>(kParts, 0));
+  std::vector<std::vector<double>> part_lifts(size, std::vector<double>(kParts, 0));
   CounterRandom random(options.seed, ~std::uint64_t{0});
   std::vector<double> rows(size, 0);
   std::vector<double> positives(size, 0);
@@ -334,21 +344,29 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
     for (std::size_t at = 0; at < size; ++at) {
       choice.candidates[at].value += share * judged.values[at];
       choice.candidates[at].gain += share * judged.gains[at];
-      for (std::size_t part = 0; part < kParts; ++part) part_gains[at][part] += share * judged.part_gains[at][part];
+      choice.candidates[at].lift += share * judged.lifts[at];
+      for (std::size_t part = 0; part < kParts; ++part) {
+        part_gains[at][part] += share * judged.part_gains[at][part];
+        part_lifts[at][part] += share * judged.part_lifts[at][part];
+      }
+      choice.candidates[at].stop_share +=
+          share * static_cast<double>(judged.stops[at]) / static_cast<double>(table.total().rows);
       rows[at] += share * static_cast<double>(judged.flagged[at].rows);
       positives[at] += share * static_cast<double>(judged.flagged[at].positives);
     }
   }
   for (std::size_t at = 0; at < size; ++at) {
     choice.candidates[at].gain_se = jackknife_error(part_gains[at]);
-    choice.candidates[at].rows = total_of(table);
+    choice.candidates[at].lift_se = jackknife_error(part_lifts[at]);
+    choice.candidates[at].rows = table.total();
     choice.candidates[at].flagged = {std::llround(rows[at]), std::llround(positives[at])};
   }
 
-  const auto error_of_difference = [&](std::size_t a, std::size_t b) {
+  const auto is_ahead = [&](std::size_t a, std::size_t b, double errors) {
     std::vector<double> difference;
-    for (std::size_t part = 0; part < kParts; ++part) difference.push_back(part_gains[a][part] - part_gains[b][part]);
-    return jackknife_error(difference);
+    for (std::size_t part = 0; part < kParts; ++part) difference.push_back(part_lifts[a][part] - part_lifts[b][part]);
+    return choice.candidates[a].lift - choice.candidates[b].lift > errors * jackknife_error(difference) &&
+           choice.candidates[a].gain > choice.candidates[b].gain;
   };
   constexpr std::size_t kSmoothAt = 1;
   if (!choice.information.testable) {
@@ -357,17 +375,17 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
     choice.why = "uncertainty tells nothing about the label beyond the score near the decision (" + p_text(p) +
                  "): one threshold";
   } else {
-    if (choice.candidates[kSmoothAt].gain > 0) choice.chosen = kSmoothAt;
-    std::size_t best = kSmoothAt;
-    for (std::size_t at = kSmoothAt; at < size; ++at) {
-      if (choice.candidates[at].gain > choice.candidates[best].gain) best = at;
+    const auto is_sure = [&](std::size_t at) {
+      return is_ahead(at, 0, options.errors_over_one) && choice.candidates[at].gain > choice.candidates[at].gain_se;
+    };
+    if (is_sure(kSmoothAt)) choice.chosen = kSmoothAt;
+    for (std::size_t at = kSmoothAt + 1; at < size; ++at) {
+      if (is_sure(at) && is_ahead(at, choice.chosen, options.errors_over_smooth)) choice.chosen = at;
     }
-    const double ahead = choice.candidates[best].gain - choice.candidates[choice.chosen].gain;
-    if (best != choice.chosen && ahead > 2 * error_of_difference(best, choice.chosen)) choice.chosen = best;
     const Candidate& chosen = choice.best();
     const std::string evidence = "uncertainty informs (" + p_text(p) + ")";
     if (choice.chosen == 0) {
-      choice.why = evidence + ", but no use of it was better than one threshold on rows left out";
+      choice.why = evidence + ", but no use of it was surely better than one threshold on rows left out";
     } else {
       choice.why = evidence + "; " + std::string(to_string(chosen.method)) + " on " + std::to_string(chosen.levels) +
                    " levels was " + two_digits(100 * chosen.gain) + "% better than one threshold on rows left out";

@@ -227,7 +227,9 @@ Json chosen_by_json(const ChosenBy& chosen_by) {
     candidates.push_back({{"method", to_string(candidate.method)},
                           {"levels", candidate.levels},
                           {"gain", candidate.gain},
-                          {"gain_se", candidate.gain_se}});
+                          {"gain_se", candidate.gain_se},
+                          {"lift", candidate.lift},
+                          {"lift_se", candidate.lift_se}});
   }
   return {{"information_p", chosen_by.information_p}, {"candidates", candidates}, {"why", chosen_by.why}};
 }
@@ -244,7 +246,9 @@ ChosenBy parse_chosen_by(const ReadJson& json) {
     if (levels < 1 || levels > 1000) refuse("\"chosen_by.candidates.levels\" is not 1 to 1000");
     chosen_by.candidates.push_back({parse_method(text_at(candidate, "method", "chosen_by.candidates.")),
                                     static_cast<int>(levels), number_at(candidate, "gain", "chosen_by.candidates."),
-                                    number_at(candidate, "gain_se", "chosen_by.candidates.")});
+                                    number_at(candidate, "gain_se", "chosen_by.candidates."),
+                                    number_at(candidate, "lift", "chosen_by.candidates."),
+                                    number_at(candidate, "lift_se", "chosen_by.candidates.")});
   }
   chosen_by.why = text_at(json, "why", "chosen_by.");
   return chosen_by;

@@ -17,6 +17,7 @@ constexpr MethodInfo kMethods[] = {
     {Method::kVwDpmt, "vw-dpmt", "dynamic programme over bins of any size", 3, true},
     {Method::kSmooth, "smooth", "one threshold on a model of score and uncertainty", 32, false},
     {Method::kExact, "exact", "multiple-choice knapsack, proved optimal", 3, false},
+    {Method::kJoint, "joint", "exact, on levels whose edges are found together with the thresholds", 4, false},
     {Method::kAuto, "auto", "finds out whether uncertainty helps, and which of them uses it best", 32, false},
 };
 

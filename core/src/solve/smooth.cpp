@@ -210,8 +210,17 @@ std::vector<std::optional<double>> SmoothFit::thresholds(std::span<const std::in
   return thresholds;
 }
 
-Solution solve_smooth(const Problem& problem) {
-  return detail::solve_on_chain(problem, SmoothFit(problem.grid(), problem.objective()).chain());
+Solution solve_smooth(const Problem& problem, double most_share) {
+  const Chain chain = SmoothFit(problem.grid(), problem.objective()).chain();
+  const double most_rows = most_share * static_cast<double>(problem.totals().all.rows);
+  std::size_t end = chain.size();
+  while (end > 0 && (static_cast<double>(chain[end - 1].flagged.rows) > most_rows || !chain[end - 1].group_end)) --end;
+  if (end < chain.size()) {
+    const Chain shorter(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(end));
+    Solution solution = detail::solve_on_chain(problem, shorter);
+    if (solution.status != SolveStatus::kInfeasible) return solution;
+  }
+  return detail::solve_on_chain(problem, chain);
 }
 
 }  // namespace limen

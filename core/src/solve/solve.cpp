@@ -23,6 +23,8 @@ Solution solve(Method method, const Problem& problem) {
       return solve_smooth(problem);
     case Method::kExact:
       return solve_exact(problem);
+    case Method::kJoint:  // the edges of the grid were found before (joint_edges)
+      return solve_exact(problem);
     case Method::kAuto:
       throw InvalidInput("solve", "auto is a choice among methods; fit_boundary makes it");
   }

@@ -20,8 +20,13 @@ struct Candidate {
   /// What the objective optimises (objective_value), where its constraint is just met on the rows left out: every
   /// candidate at the same precision. Mean over the repetitions.
   double value = 0;
-  double gain = 0;     ///< over one threshold, relative: positive is better
-  double gain_se = 0;  ///< its standard error (delete-a-group jackknife)
+  double stop_share = 0;  ///< of all rows, flagged there
+  double gain = 0;        ///< over one threshold, relative: positive is better
+  double gain_se = 0;     ///< its standard error (delete-a-group jackknife)
+  /// Positives among the highest rows, as many as one threshold flags, more than it has there, relative. Says the same
+  /// as `gain` with less noise: no bound has to be met.
+  double lift = 0;
+  double lift_se = 0;
   /// A boundary fitted on four fifths, applied to the last fifth, as it will be used: sums over the fifths.
   Counts rows = {};     ///< of the hold-out
   Counts flagged = {};  ///< mean over the repetitions, rounded
@@ -48,6 +53,9 @@ struct Choice {
 struct ChooseOptions {
   /// The test must be significant at this level before anything but one threshold is thought of.
   double significance = 0.01;
+  /// Standard errors of `lift` by which anything must be ahead of one threshold, and levels of `smooth`.
+  double errors_over_one = 3;
+  double errors_over_smooth = 2;
   int repetitions = 3;
   std::uint64_t seed = 0;
   bool levels_merge = true;  ///< false: `exact` is thought of on all levels of the grid only
@@ -60,13 +68,16 @@ inline constexpr int kNarrowLevels = 32;
 /// where there are no more.
 [[nodiscard]] std::vector<double> coarser_edges(std::span<const double> edges, int levels);
 
-/// Decides whether uncertainty helps, and how much of it to use: one threshold, `smooth`, or `exact` on 2, 4, 8 or 16
-/// levels. All on counts: the grid has narrow levels (top_edges with kNarrowLevels) and any bins; rows are left out by
-/// a seeded split of the counts of each cell, so that the answer is a function of the counts alone.
+/// Decides whether uncertainty helps, and how much of it to use: one threshold, `smooth`, `exact` on 2, 4, 8 or 16
+/// levels, or `joint` on 4. All on counts: the grid has narrow levels (top_edges with kNarrowLevels) and any bins; rows
+/// are left out by a seeded split of the counts of each cell, so that the answer is a function of the counts alone.
 ///
 /// 1. Unless the information test finds something, one threshold.
-/// 2. Otherwise `smooth`, if it gains over one threshold in cross-validation (five fifths, repeated), unless
-/// 3. some number of levels is better than it by two standard errors.
+/// 2. Otherwise `smooth`, if it is surely better than one threshold in cross-validation (five fifths, repeated): by
+///    three standard errors in `lift`, and by one in `gain`.
+/// 3. `exact` on some levels, or `joint`, if one is as surely better than one threshold, and than what was chosen so
+/// far
+///    by two standard errors.
 /// Throws InvalidInput.
 [[nodiscard]] Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options = {});
 

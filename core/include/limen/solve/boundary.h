@@ -65,6 +65,8 @@ struct ChosenBy {
     int levels = 1;
     double gain = 0;     ///< over one threshold, relative, on rows left out
     double gain_se = 0;  ///< its standard error
+    double lift = 0;     ///< positives more than one threshold has in as many rows, relative, on rows left out
+    double lift_se = 0;  ///< its standard error
     friend bool operator==(const Candidate&, const Candidate&) = default;
   };
   double information_p = 1;  ///< of the test whether uncertainty informs beyond the score

@@ -9,7 +9,7 @@
 namespace limen {
 
 /// kAuto finds out which of the others to use (choose.h): whatever was fitted with it names the one that was chosen.
-enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kSmooth, kExact, kAuto };
+enum class Method { kSt, kHr, kGmt, kMist, kEwDpmt, kVwDpmt, kSmooth, kExact, kJoint, kAuto };
 
 struct MethodInfo {
   Method method;
@@ -28,7 +28,7 @@ struct MethodInfo {
 [[nodiscard]] std::string_view to_string(Method method);
 /// Throws InvalidInput that lists the names.
 [[nodiscard]] Method parse_method(std::string_view name);
-/// "st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, auto".
+/// "st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, joint, auto".
 [[nodiscard]] std::string method_names();
 
 }  // namespace limen

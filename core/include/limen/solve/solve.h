@@ -70,7 +70,8 @@ struct ExactOptions {
 
 /// One threshold on a model of the label with few parameters (smooth.h), fitted on the rows near the decision: meant
 /// for many narrow levels. Exact within its family. O(n log n).
-[[nodiscard]] Solution solve_smooth(const Problem& problem);
+/// most_share: of all rows, flagged at most. Unless only more can meet the objective.
+[[nodiscard]] Solution solve_smooth(const Problem& problem, double most_share = 1);
 
 /// The multiple-choice knapsack solver: exact for any bins, any objective, weights included.
 /// See docs/algorithms/exact.md.
