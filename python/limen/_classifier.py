@@ -199,7 +199,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         method="auto",
         cv=5,
         refit=True,
-        n_members=10,
+        n_members=None,
         on_infeasible="raise",
         random_state=None,
         n_jobs=None,
