@@ -3,6 +3,7 @@
 """Which second column, of those that a fitted model tells by itself, informs beyond its score.
 
     bench/uncertainties.py DATA_FOLDER [--sets adult,bank,heart,diabetes] [--seeds 3] [--models hist,lightgbm,xgboost,catboost,logistic]
+    bench/uncertainties.py DATA_FOLDER --times [--sets adult]
 
 For each seed the rows are split as in bench/choice.py, with at most 40,000 rows in each part. Boosting is asked for what its trees and
 iterations tell, beside noise and the second opinion of a forest (one more fit). Logistic regression, which tells nothing by itself,
@@ -12,20 +13,30 @@ Prints for each measure: rank correlation on the hold-out with |score - 0.5| and
 bound) limen.informs finds it informative there; the gain of method "smooth" over "st", both fitted on the hold-out, in recall on
 the test rows. Each recall is divided by that of the best single threshold on the test rows at the same test precision, so that the two are
 compared at equal precision; recalls are added up before, so that a case in which hardly a row is flagged counts for little.
+
+With --times: processor time of the uncertainty that BoundaryClassifier takes by itself, over that of predict_proba, for the test rows;
+and of fitting what it needs, over the fit of the model. Least of five.
 """
 
 import argparse
 import collections
 import pathlib
+import time
 import warnings
 
 import limen
 import numpy as np
 from choice import load
 from limen import _trees, uncertainty
+from limen._auto_uncertainty import AutoSource
 from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -126,15 +137,59 @@ def judge(y, seen, fresh, bound):
     return p, *recalls
 
 
+def processor_time(function, repeats=5):
+    def once():
+        start = time.process_time()
+        function()
+        return time.process_time() - start
+
+    return min(once() for _ in range(repeats))
+
+
+def times_of(name, model, X, y, train, test):
+    """A row of the table of times."""
+    fit = processor_time(lambda: model.fit(X[train], y[train]), 1)
+    fitted = []
+    more = processor_time(lambda: fitted.append(AutoSource(None).fit(model, X[train], y[train], {}, 0)), 1)
+    proba = processor_time(lambda: model.predict_proba(X[test]))
+    measure = processor_time(lambda: fitted[0].uncertainty(model, X[test]))
+    leaves = ""
+    if "logistic" not in name:
+        leaves = f"{processor_time(lambda: uncertainty.leaf_evidence(model, X[test])) / proba:.1f}"
+    return (
+        f"| {name} | {fitted[0].name} | {fit:.2f} s | {more:.2f} s | {proba:.3f} s | {measure / proba:.1f} | {leaves} |"
+    )
+
+
+def print_times(folder, data):
+    X, y, _ = load(folder, data)
+    train, test = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=0)
+    train, test = train[:MOST_ROWS], test[:MOST_ROWS]
+    models = {name: make(name, 0) for name in (*BOOSTING, "logistic")}
+    models["gradient boosting of scikit-learn"] = GradientBoostingClassifier(random_state=0)
+    models["forest"] = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+    models["bagging of ten logistic regressions"] = BaggingClassifier(models["logistic"], random_state=0)
+    print(f"{data}: {len(train)} rows to fit, {len(test)} to predict")
+    print(
+        "| model | uncertainty_method_ | fit | more to fit | predict_proba | uncertainty, times that | leaf_evidence, times that |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for name, model in models.items():
+        print(times_of(name, model, X, y, train, test), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--models", default="hist,lightgbm,xgboost")
+    parser.add_argument("--times", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
     names, sets = arguments.models.split(","), arguments.sets.split(",")
+    if arguments.times:
+        return print_times(arguments.folder, sets[0])
     results = collections.defaultdict(list)
     for data in sets:
         X, y, bounds = load(arguments.folder, data)
