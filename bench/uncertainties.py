@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Which second column, of those that a fitted model tells by itself, informs beyond its score.
 
-    bench/uncertainties.py DATA_FOLDER [--sets adult,bank,heart,diabetes] [--seeds 3] [--models hist,lightgbm,xgboost,catboost,logistic]
+    bench/uncertainties.py DATA_FOLDER [--sets adult,bank,heart,diabetes] [--seeds 3] [--models hist,lightgbm,xgboost,catboost,forest,logistic]
     bench/uncertainties.py DATA_FOLDER --times [--sets adult]
 
 For each seed the rows are split as in bench/choice.py, with at most 40,000 rows in each part. Boosting is asked for what its trees and
-iterations tell, beside noise and the second opinion of a forest (one more fit). Logistic regression, which tells nothing by itself,
+iterations tell, beside noise and the second opinion of a forest (one more fit); a forest for what its trees tell. Logistic regression, which tells nothing by itself,
 is asked for second opinions and for the mutual information between ten fits on resampled rows.
 
 Prints for each measure: rank correlation on the hold-out with |score - 0.5| and with the score; in how many of the cases (set, seed,
@@ -64,6 +64,8 @@ def make(name, seed):
         return catboost.CatBoostClassifier(
             300, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
         )
+    if name == "forest":
+        return RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
     return make_pipeline(StandardScaler(), LogisticRegression())
 
 
@@ -87,7 +89,7 @@ def increments(model, X):
 def boosting_measures(model, X):
     steps = increments(model, X)
     half = steps.shape[1] // 2
-    rows = np.stack(list(_trees.rows_in_leaves(model, X)), axis=1)
+    rows = np.stack([np.maximum(tree.rows, 0.5)[tree.of_row] for tree in _trees.leaves(model, X)], axis=1)
     late = uncertainty.late_contribution(model, X)
     return {
         "staged spread (before)": np.cumsum(steps, axis=1)[:, half:].std(axis=1),
@@ -103,6 +105,7 @@ def boosting_measures(model, X):
         "leaf evidence, geometric, first 1/2": -np.log(rows[:, :half]).mean(axis=1),
         "leaf evidence, harmonic": np.log((1 / rows).mean(axis=1)),
         "sum of steps / sqrt(leaf rows)": (steps / np.sqrt(rows)).sum(axis=1),
+        "small leaf contribution": uncertainty.small_leaf_contribution(model, X),
     }
 
 
@@ -116,6 +119,12 @@ def measures_of(model, others, X, seed):
         found["second opinion of one resampled fit"] = uncertainty.second_opinion(score, members[0])
         boosting = others["boosting"].predict_proba(X)[:, 1]
         found["second opinion of boosting"] = uncertainty.second_opinion(score, boosting)
+    elif isinstance(model, RandomForestClassifier):
+        found["spread of the trees"] = np.std([tree.predict_proba(X)[:, 1] for tree in model.estimators_], axis=0)
+        for average in ("arithmetic", "geometric", "harmonic"):
+            found[f"leaf evidence, {average}"] = uncertainty.leaf_evidence(model, X, average=average).uncertainty
+        found["small leaf contribution"] = uncertainty.small_leaf_contribution(model, X)
+        return score, found
     else:
         found |= boosting_measures(model, X)
     found["second opinion of a forest"] = uncertainty.second_opinion(score, others["forest"].predict_proba(X)[:, 1])
@@ -201,7 +210,7 @@ def main():
             for name in names:
                 model = make(name, seed).fit(X[train], y[train])
                 others = {"forest": forest}
-                if name not in BOOSTING:
+                if name == "logistic":
                     random = np.random.default_rng(seed)
                     draws = [random.choice(train, len(train)) for _ in range(10)]
                     others["members"] = [clone(model).fit(X[rows], y[rows]) for rows in draws]

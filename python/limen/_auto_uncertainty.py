@@ -6,7 +6,7 @@ A source is asked in two steps: `fit(estimator, X, y, fit_params, seed)` with th
 
 An uncertainty that is a function of the score adds nothing to it. That rules out the entropy of the mean everywhere, and the
 variance or mutual information between trees that are grown to pure leaves: each of them answers 0 or 1, so that the variance is
-p (1 - p). Trees are asked for their leaves instead, boosting for what its late iterations added; its spread over iterations follows
+p (1 - p). Trees are asked for their leaves instead, boosting for what its small leaves added; its spread over iterations follows
 the score too. Models that tell nothing by themselves get the second opinion of one other model.
 """
 
@@ -230,7 +230,7 @@ def choose(estimator, n_members):
     if n_members is not None and hasattr(estimator, "virtual_ensembles_predict"):
         return "virtual-ensembles"
     if _trees.is_boosted_trees(estimator):
-        return "late-contribution" if _trees.iterations(estimator) > 1 else "leaf-evidence"
+        return "small-leaf-contribution" if _trees.tells_leaves(estimator) else "late-contribution"
     if isinstance(estimator, GaussianProcessClassifier) and hasattr(estimator, "latent_mean_and_variance"):
         return "latent-variance"
     if _dropout_layers(estimator):
@@ -249,6 +249,8 @@ def _measure(estimator, X, name, n_members, seed):
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
         views = [X[:, columns] for columns in estimator.estimators_features_]
         return _member_spread(estimator.estimators_, views)
+    if name == "small-leaf-contribution":
+        return measures.small_leaf_contribution(estimator, X)
     if name == "late-contribution":
         return measures.late_contribution(estimator, X)
     if name == "latent-variance":

@@ -11,6 +11,7 @@ import copy
 import itertools
 import json
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +36,29 @@ def is_boosted_trees(model):
     return isinstance(model, (GradientBoostingClassifier, HistGradientBoostingClassifier))
 
 
-def rows_in_leaves(model, X):
-    """For each tree, the training rows in the leaf of each row of X; for XGBoost the sum of their hessians. Throws ValueError."""
+class Leaves(NamedTuple):
+    """A tree: the leaf of each row asked about, and what is known of the leaves. Inner nodes may be among them, with 0 rows.
+
+    Leaves can be empty too: those of CatBoost's symmetric trees, and in XGBoost, where a row counts for its second derivative.
+    """
+
+    of_row: np.ndarray  #: index into the others
+    rows: np.ndarray  #: training rows
+    value: np.ndarray  #: what the leaf adds to the margin; for the first tree with the base rate, in some libraries
+
+
+def tells_leaves(model):
+    """Whether the leaves of gradient boosting can be asked for; of HistGradientBoosting they are private, and may come to be gone."""
+    if library(model) is not None or not hasattr(model, "_predictors"):
+        return True
+    if not hasattr(model, "_preprocess_X") or not hasattr(model, "_bin_mapper"):
+        return False
+    needed = {"count", "is_leaf", "value"}
+    return all(needed <= set(tree.nodes.dtype.names) for iteration in model._predictors for tree in iteration)
+
+
+def leaves(model, X):
+    """The Leaves of each tree. Training rows of XGBoost are the sums of their second derivatives. Throws ValueError."""
     name = library(model)
     if name == "lightgbm":
         return _lightgbm_leaves(model, X)
@@ -45,14 +67,14 @@ def rows_in_leaves(model, X):
     if name == "catboost":
         return _catboost_leaves(model, X)
     if hasattr(model, "tree_"):
-        return [model.tree_.n_node_samples[model.apply(X)]]
+        return iter([_tree_leaves(model, model.apply(X))])
     if hasattr(model, "estimators_features_"):
         return _bagging_leaves(model, X)
     if hasattr(model, "estimators_") and hasattr(model, "apply"):
         return _forest_leaves(model, X)
     if hasattr(model, "_predictors"):
         return _histogram_leaves(model, X)
-    raise ValueError(f"leaf_evidence: {type(model).__name__} does not tell its leaves, or is not fitted")
+    raise ValueError(f"{type(model).__name__} does not tell its leaves, or is not fitted")
 
 
 def iterations(model):
@@ -104,45 +126,48 @@ def margin_after(model, X, count):
     return margin.ravel()
 
 
+def _tree_leaves(tree, of_row, learning_rate=1.0):
+    is_leaf = tree.tree_.children_left < 0
+    rows = np.where(is_leaf, tree.tree_.n_node_samples, 0).astype(np.float64)
+    return Leaves(np.asarray(of_row).astype(np.intp), rows, learning_rate * tree.tree_.value[:, 0, -1])
+
+
 def _bagging_leaves(model, X):
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
     for tree, features in zip(model.estimators_, model.estimators_features_, strict=True):
         if not hasattr(tree, "tree_"):
-            raise ValueError(f"leaf_evidence: a member is a {type(tree).__name__}, must be a decision tree")
-        yield tree.tree_.n_node_samples[tree.apply(X[:, features])]
+            raise ValueError(f"a member is a {type(tree).__name__}, must be a decision tree")
+        yield _tree_leaves(tree, tree.apply(X[:, features]))
 
 
 def _forest_leaves(model, X):
-    leaves = np.asarray(model.apply(X)).astype(np.intp)
-    leaves = leaves.reshape(len(leaves), -1)
+    of_row = np.asarray(model.apply(X))
+    of_row = of_row.reshape(len(of_row), -1)
     for at, tree in enumerate(np.ravel(model.estimators_)):
-        yield tree.tree_.n_node_samples[leaves[:, at]]
+        yield _tree_leaves(tree, of_row[:, at], getattr(model, "learning_rate", 1.0))
 
 
 def _histogram_leaves(model, X):
-    """HistGradientBoosting tells no leaves: its private trees predict the count of a leaf, put in the place of its value."""
-    trees = [tree for iteration in model._predictors for tree in iteration]
-    is_as_known = hasattr(model, "_preprocess_X") and hasattr(model, "_bin_mapper")
-    if not is_as_known or not all({"count", "value"} <= set(tree.nodes.dtype.names) for tree in trees):
-        raise ValueError(
-            f"leaf_evidence: {type(model).__name__} of this version of scikit-learn does not tell its leaves"
-        )
+    """HistGradientBoosting tells no leaves: its private trees predict the number of a node, put in the place of its value."""
+    if not tells_leaves(model):
+        raise ValueError(f"{type(model).__name__} of this version of scikit-learn does not tell its leaves")
     X = model._preprocess_X(X, reset=False)
     categories, features = model._bin_mapper.make_known_categories_bitsets()
-    for tree in trees:
-        counting = copy.copy(tree)
-        counting.nodes = tree.nodes.copy()
-        counting.nodes["value"] = tree.nodes["count"]
-        yield counting.predict(X, categories, features, 1)
+    for tree in itertools.chain.from_iterable(model._predictors):
+        numbering = copy.copy(tree)
+        numbering.nodes = tree.nodes.copy()
+        numbering.nodes["value"] = np.arange(len(tree.nodes))
+        of_row = numbering.predict(X, categories, features, 1).astype(np.intp)
+        yield Leaves(of_row, np.where(tree.nodes["is_leaf"], tree.nodes["count"], 0.0), tree.nodes["value"])
 
 
 def _lightgbm_leaves(model, X):
     count = iterations(model)
-    leaves = np.asarray(model.predict(X, pred_leaf=True, num_iteration=count)).astype(np.intp)
+    of_row = np.asarray(model.predict(X, pred_leaf=True, num_iteration=count)).astype(np.intp)
     text = getattr(model, "booster_", model).model_to_string(num_iteration=count)
-    counts = re.findall(r"^leaf_count=(.*)$", text, re.MULTILINE)
-    for of_tree, leaf in zip(counts, leaves.reshape(len(leaves), -1).T, strict=True):
-        yield np.array(of_tree.split(), dtype=np.float64)[leaf]
+    rows, value = (re.findall(rf"^{name}=(.*)$", text, re.MULTILINE) for name in ("leaf_count", "leaf_value"))
+    for of_tree, row, in_tree in zip(of_row.reshape(len(of_row), -1).T, rows, value, strict=True):
+        yield Leaves(of_tree, np.array(row.split(), dtype=np.float64), np.array(in_tree.split(), dtype=np.float64))
 
 
 def _xgboost_booster(model):
@@ -158,20 +183,22 @@ def _xgboost_matrix(X):
 def _xgboost_leaves(model, X):
     span = (0, iterations(model))
     if hasattr(model, "get_booster"):
-        leaves = model.apply(X, iteration_range=span)
+        of_row = model.apply(X, iteration_range=span)
     else:
-        leaves = model.predict(_xgboost_matrix(X), pred_leaf=True, iteration_range=span)
-    leaves = np.asarray(leaves).astype(np.intp)
+        of_row = model.predict(_xgboost_matrix(X), pred_leaf=True, iteration_range=span)
+    of_row = np.asarray(of_row).astype(np.intp)
     trees = _xgboost_booster(model).get_dump(with_stats=True)  # those of all iterations, the first ones first
-    for tree, leaf in zip(trees, leaves.reshape(len(leaves), -1).T, strict=False):
-        covers = {int(node): float(cover) for node, cover in re.findall(r"(\d+):leaf=[^,]*,cover=(\S+)", tree)}
-        by_node = np.zeros(max(covers) + 1)
-        by_node[list(covers)] = list(covers.values())
-        yield by_node[leaf]
+    for of_tree, tree in zip(of_row.reshape(len(of_row), -1).T, trees, strict=False):
+        found = re.findall(r"(\d+):leaf=([^,]*),cover=(\S+)", tree)
+        nodes = np.array([int(node) for node, _, _ in found])
+        rows, value = np.zeros(nodes.max() + 1), np.zeros(nodes.max() + 1)
+        value[nodes], rows[nodes] = [float(leaf) for _, leaf, _ in found], [float(cover) for _, _, cover in found]
+        yield Leaves(of_tree, rows, value)
 
 
 def _catboost_leaves(model, X):
-    leaves = np.asarray(model.calc_leaf_indexes(X)).astype(np.intp)
-    ends = np.cumsum(model.get_tree_leaf_counts())
-    for of_tree, leaf in zip(np.split(np.asarray(model.get_leaf_weights()), ends[:-1]), leaves.T, strict=True):
-        yield np.maximum(of_tree[leaf], 0.5)  # leaves of its symmetric trees can be empty
+    of_row = np.asarray(model.calc_leaf_indexes(X)).astype(np.intp)
+    ends = np.cumsum(model.get_tree_leaf_counts())[:-1]
+    rows, value = (np.split(np.asarray(array), ends) for array in (model.get_leaf_weights(), model.get_leaf_values()))
+    for of_tree, row, in_tree in zip(of_row.T, rows, value, strict=True):
+        yield Leaves(of_tree, row, in_tree)

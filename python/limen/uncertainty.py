@@ -31,6 +31,7 @@ __all__ = [
     "leaf_evidence",
     "neighbour_evidence",
     "second_opinion",
+    "small_leaf_contribution",
 ]
 
 
@@ -205,10 +206,10 @@ def leaf_evidence(model, X, *, average="arithmetic"):
     ----------
     model : fitted classifier or regressor
         Of scikit-learn: RandomForest, ExtraTrees, GradientBoosting, HistGradientBoosting, Bagging of trees, or a single tree. Of
-        LightGBM, XGBoost and CatBoost: an estimator or a native booster. For XGBoost, which does not keep counts, rows are
-        weighed by their second derivatives (its "cover", p (1 - p) for the logistic loss); for CatBoost by their training
-        weights, and a leaf without rows counts for half a row. HistGradientBoosting is read through private attributes; where a
-        version of scikit-learn lacks them, that is an error.
+        LightGBM, XGBoost and CatBoost: an estimator, or a native booster. XGBoost keeps no counts: its rows count for their
+        second derivatives ("cover"; p (1 - p) for the logistic loss); those of CatBoost for their weights. A leaf counts for half a
+        row at least. HistGradientBoosting is read through private attributes; where a version of scikit-learn lacks them, that
+        is an error.
     X : array-like or data frame of shape (rows, features)
     average : {"arithmetic", "geometric", "harmonic"}, default="arithmetic"
         The mean over trees of the rows in a leaf. The harmonic one is drawn to the trees in which the row stands alone.
@@ -222,10 +223,41 @@ def leaf_evidence(model, X, *, average="arithmetic"):
     if average not in forward:
         raise ValueError(f'leaf_evidence: average is {average!r}, must be "arithmetic", "geometric" or "harmonic"')
     total, trees = 0.0, 0
-    for rows_in_leaf in _trees.rows_in_leaves(model, X):
-        total, trees = total + forward[average](rows_in_leaf.astype(np.float64)), trees + 1
+    for tree in _trees.leaves(model, X):
+        total, trees = total + forward[average](np.maximum(tree.rows, _LEAST_ROWS))[tree.of_row], trees + 1
     mean = backward[average](total / trees)
     return LeafEvidence(mean, -np.log(mean))
+
+
+_LEAST_ROWS = 0.5  # that a leaf counts for, so that logarithms and inverses of empty ones are finite
+
+
+def small_leaf_contribution(model, X):
+    """What leaves with few training rows added to the margin of each row, signed.
+
+    The value of a small leaf is known least: it was learnt from few rows, and is where a model fits noise. The sum over the trees of
+    (v - mean of v) (w - mean of w), with v what the row's leaf adds to the margin, w = 1 / sqrt(training rows in it), which is the order
+    of the error of v, and means over the tree's training rows. So it is positive for rows whose margin was raised by smaller leaves than
+    usual, or lowered by larger ones. Taking the means off leaves little of the score in it.
+
+    Parameters
+    ----------
+    model : fitted classifier of two classes, or regressor
+        As for :func:`leaf_evidence`. Of forests v is the share of the second class in the leaf.
+    X : array-like or data frame of shape (rows, features)
+
+    Returns
+    -------
+    contribution : ndarray of shape (rows,)
+    """
+    if len(getattr(model, "classes_", ())) > 2:
+        raise ValueError(f"small_leaf_contribution: the model has {len(model.classes_)} classes, must have two")
+    total = 0.0
+    for tree in _trees.leaves(model, X):
+        weight = 1 / np.sqrt(np.maximum(tree.rows, _LEAST_ROWS))
+        value, weight = (part - np.average(part, weights=tree.rows) for part in (tree.value, weight))
+        total = total + (value * weight)[tree.of_row]
+    return total
 
 
 def late_contribution(model, X, *, share=0.5):

@@ -10,6 +10,7 @@ pytest.importorskip("sklearn")
 import limen  # noqa: E402
 import sklearn  # noqa: E402
 from limen import BoundaryClassifier, uncertainty  # noqa: E402
+from limen._auto_uncertainty import choose  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402
 from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
 from sklearn.compose import make_column_transformer  # noqa: E402
@@ -415,23 +416,24 @@ def test_auto_is_no_function_of_the_score_where_trees_are_pure():
 
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, HistGradientBoostingClassifier])
 @pytest.mark.parametrize("is_prefit", [False, True], ids=["cv", "prefit"])
-def test_auto_asks_boosting_what_its_late_iterations_added(kind, is_prefit):
+def test_auto_asks_boosting_what_its_small_leaves_added(kind, is_prefit):
     count = {"n_estimators": 12} if kind is GradientBoostingClassifier else {"max_iter": 12}
     model = kind(**count, random_state=0)
     if is_prefit:
         clf = BoundaryClassifier(model.fit(X_NEW, Y_NEW), max_flag_rate=0.3, cv="prefit").fit(X, Y)
     else:
         clf = fitted_auto(model)
-    assert clf.uncertainty_method_ == "late-contribution"
-    stages = [np.ravel(margin).copy() for margin in clf.estimator_.staged_decision_function(X_NEW)]
-    assert len(stages) == 12
-    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), stages[11] - stages[5], atol=1e-12)
+    assert clf.uncertainty_method_ == "small-leaf-contribution"
+    expected = uncertainty.small_leaf_contribution(clf.estimator_, X_NEW)
+    np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), expected)
 
 
-def test_auto_asks_boosting_of_one_iteration_for_its_leaves():
-    # All of its margin would be late, which is the score again.
-    clf = fitted_auto(HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=4))
-    assert clf.uncertainty_method_ == "leaf-evidence"
+def test_auto_asks_histogram_boosting_for_late_iterations_where_its_leaves_are_not_to_be_had():
+    # As a version of scikit-learn would be whose private trees keep no counts.
+    model = HistGradientBoostingClassifier(max_iter=12).fit(X, Y)
+    for (tree,) in model._predictors:
+        tree.nodes = tree.nodes[[name for name in tree.nodes.dtype.names if name != "count"]]
+    assert choose(model, None) == "late-contribution"
 
 
 def boosters():
@@ -456,16 +458,16 @@ def test_auto_asks_boosting_of_other_libraries_in_whatever_wrapping(name, make):
         fitted_auto(FrozenEstimator(fitted)),
         BoundaryClassifier(fitted, max_flag_rate=0.3, cv="prefit").fit(X, Y),
     ):
-        assert clf.uncertainty_method_ == "late-contribution"
+        assert clf.uncertainty_method_ == "small-leaf-contribution"
         inner = getattr(clf.estimator_, "estimator", clf.estimator_)
-        np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), uncertainty.late_contribution(inner, X_NEW))
+        np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), uncertainty.small_leaf_contribution(inner, X_NEW))
     pipe = fitted_auto(make_pipeline(StandardScaler(), model))
-    assert pipe.uncertainty_method_ == "late-contribution"
-    expected = uncertainty.late_contribution(pipe.estimator_[-1], pipe.estimator_[0].transform(X_NEW))
+    assert pipe.uncertainty_method_ == "small-leaf-contribution"
+    expected = uncertainty.small_leaf_contribution(pipe.estimator_[-1], pipe.estimator_[0].transform(X_NEW))
     np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), expected)
     calibrated = fitted_auto(CalibratedClassifierCV(model, cv=2))
     parts = [part.estimator for part in calibrated.estimator_.calibrated_classifiers_]
-    expected = np.mean([uncertainty.late_contribution(part, X_NEW) for part in parts], axis=0)
+    expected = np.mean([uncertainty.small_leaf_contribution(part, X_NEW) for part in parts], axis=0)
     np.testing.assert_allclose(calibrated.predict_uncertainty(X_NEW), expected, atol=1e-12)
 
 

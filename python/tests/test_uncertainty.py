@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 from limen import uncertainty  # noqa: E402
-from scipy.stats import beta  # noqa: E402
+from scipy.stats import beta, spearmanr  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 from sklearn.ensemble import (  # noqa: E402
@@ -438,6 +438,9 @@ class FakeCatBoost:
     def get_leaf_weights(self):
         return np.array([30.0, 10.0, 35.0, 5.0])
 
+    def get_leaf_values(self):
+        return np.array([-1.0, 2.0, 0.5, 4.0])
+
 
 @pytest.mark.parametrize(
     ("fake", "module"),
@@ -449,7 +452,78 @@ def test_two_trees_of_each_library_by_hand_and_without_it(fake, module):
     found = uncertainty.leaf_evidence(model, [[0], [1], [2]])
     np.testing.assert_array_equal(found.evidence, [(30 + 35) / 2, (10 + 35) / 2, (10 + 5) / 2])
     np.testing.assert_array_equal(uncertainty.late_contribution(model, [[0], [1], [2]]), [0.5, 0.5, 4])
+    # Means over the 40 training rows. Tree one: of the values (30 * -1 + 10 * 2) / 40 = -0.25, of the weights 1 / sqrt(rows)
+    # (sqrt(30) + sqrt(10)) / 40. Tree two: (35 * 0.5 + 5 * 4) / 40 = 0.9375 and (sqrt(35) + sqrt(5)) / 40.
+    weight = [30**-0.5, 10**-0.5, 35**-0.5, 5**-0.5]
+    one, two = (30**0.5 + 10**0.5) / 40, (35**0.5 + 5**0.5) / 40
+    below_1, from_1 = (-1 + 0.25) * (weight[0] - one), (2 + 0.25) * (weight[1] - one)
+    below_2, from_2 = (0.5 - 0.9375) * (weight[2] - two), (4 - 0.9375) * (weight[3] - two)
+    expected = [below_1 + below_2, from_1 + below_2, from_1 + from_2]
+    np.testing.assert_allclose(uncertainty.small_leaf_contribution(model, [[0], [1], [2]]), expected, atol=1e-12)
     assert not {name for name in set(sys.modules) - loaded if name.split(".")[0] == module.split(".")[0]}
+
+
+def contribution_by_hand(steps_train, steps_ask, rows_train, rows_ask):
+    """The definition: values and weights less their means over the training rows, multiplied, added up over the iterations."""
+    total = 0
+    for at in range(steps_train.shape[1]):
+        mean = np.average(steps_train[:, at]), np.average(rows_train[:, at] ** -0.5)
+        total = total + (steps_ask[:, at] - mean[0]) * (rows_ask[:, at] ** -0.5 - mean[1])
+    return total
+
+
+@pytest.mark.parametrize("name", ["sklearn.ensemble", "lightgbm", "catboost", "histogram"])
+@pytest.mark.filterwarnings("ignore")
+def test_small_leaf_contribution_is_its_definition_by_margins_and_equal_steps(name):
+    # Margins alone tell values and leaves. Those of the first iteration may have the base rate in them, which must not matter.
+    model = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=5) if name == "histogram" else make_booster(name)
+    model.fit(X_TRAIN, Y_TRAIN)
+    margins = [np.array(margins_of(model, rows, 8), dtype=np.float64).T for rows in (X_TRAIN, X_ASK)]
+    train, ask = (np.diff(part, axis=1, prepend=0) for part in margins)
+    rows_train, rows_ask = rows_of_equal_steps(train, train), rows_of_equal_steps(train, ask)
+    seen = (rows_ask > 0).all(axis=1)  # empty leaves of CatBoost apart
+    assert seen.mean() > 0.7
+    expected = contribution_by_hand(train, ask[seen], rows_train, rows_ask[seen])
+    found = uncertainty.small_leaf_contribution(model, X_ASK)
+    np.testing.assert_allclose(found[seen], expected, atol=1e-6)
+    assert np.abs(found).max() > 0.01
+
+
+def test_small_leaf_contribution_of_xgboost_weighs_by_cover():
+    model = make_booster("xgboost").fit(X_TRAIN, Y_TRAIN)
+    train, ask = (np.array(margins_of(model, rows, 8), dtype=np.float64).T for rows in (X_TRAIN, X_ASK))
+    before = np.column_stack([np.full(200, np.log(Y_TRAIN.mean() / (1 - Y_TRAIN.mean()))), train[:, :-1]])
+    hessian = 1 / (2 + np.exp(before) + np.exp(-before))
+    train, ask = (np.diff(part, axis=1, prepend=before[0, 0]) for part in (train, ask))
+    covers_train, covers_ask = (rows_of_equal_steps(train, part, hessian) for part in (train, ask))
+    expected = 0
+    for at in range(8):
+        mean = [np.average(part[:, at], weights=hessian[:, at]) for part in (train, covers_train**-0.5)]
+        expected = expected + (ask[:, at] - mean[0]) * (covers_ask[:, at] ** -0.5 - mean[1])
+    np.testing.assert_allclose(uncertainty.small_leaf_contribution(model, X_ASK), expected, atol=1e-4)
+
+
+def test_small_leaf_contribution_of_a_tree_by_hand():
+    # Leaves {0}: 5 rows, none positive; {1}: 3 rows, 2 positive; {2}: 4 rows, all positive. In the mean 6 of 12 are.
+    tree = DecisionTreeClassifier().fit(ONE, ONE_LABEL)
+    mean = (5**0.5 + 3**0.5 + 4**0.5) / 12
+    expected = [(0 - 0.5) * (5**-0.5 - mean), (2 / 3 - 0.5) * (3**-0.5 - mean), (1 - 0.5) * (4**-0.5 - mean)]
+    np.testing.assert_allclose(uncertainty.small_leaf_contribution(tree, [[0], [1], [2]]), expected, atol=1e-12)
+    with pytest.raises(ValueError, match="small_leaf_contribution: the model has 3 classes, must have two"):
+        uncertainty.small_leaf_contribution(DecisionTreeClassifier().fit(ONE, ONE[:, 0]), ONE)
+    with pytest.raises(ValueError, match="LogisticRegression does not tell its leaves"):
+        uncertainty.small_leaf_contribution(LogisticRegression().fit(ONE, ONE_LABEL), ONE)
+
+
+def test_small_leaf_contribution_is_not_the_score_again():
+    # The spread over iterations, which it replaced, follows the distance of the score from the base rate.
+    X, y = make_classification(4000, n_features=10, n_informative=5, flip_y=0.2, random_state=3)
+    model = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(X[:2000], y[:2000])
+    score = model.predict_proba(X[2000:])[:, 1]
+    stages = np.array([np.ravel(m).copy() for m in model.staged_decision_function(X[2000:])])
+    spread, found = stages[30:].std(axis=0), uncertainty.small_leaf_contribution(model, X[2000:])
+    assert abs(spearmanr(found, np.abs(score - 0.5))[0]) < 0.3 < spearmanr(spread, np.abs(score - 0.5))[0]
+    assert abs(spearmanr(found, score)[0]) < 0.5
 
 
 def test_an_empty_leaf_of_catboost_counts_for_half_a_row():
