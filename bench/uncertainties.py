@@ -89,7 +89,7 @@ def increments(model, X):
 def boosting_measures(model, X):
     steps = increments(model, X)
     half = steps.shape[1] // 2
-    rows = np.stack([np.maximum(tree.rows, 0.5)[tree.of_row] for tree in _trees.leaves(model, X)], axis=1)
+    rows = np.stack([np.maximum(tree.rows, 0.5)[tree.of_row] for tree in _trees.leaves(model, X, "bench")], axis=1)
     late = uncertainty.late_contribution(model, X)
     return {
         "staged spread (before)": np.cumsum(steps, axis=1)[:, half:].std(axis=1),
@@ -193,6 +193,7 @@ def main():
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--models", default="hist,lightgbm,xgboost")
+    parser.add_argument("--columns", default="", help="only second columns with this text in their names")
     parser.add_argument("--times", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -219,6 +220,8 @@ def main():
                     measures_of(model, others, X[rows], seed) for rows in (holdout, test)
                 )
                 for measure, u in seen.items():
+                    if arguments.columns not in measure:
+                        continue
                     correlations = spearmanr(u, np.abs(score - 0.5))[0], spearmanr(u, score)[0]
                     for bound in bounds:
                         try:

@@ -132,8 +132,8 @@ class AutoSource:
             return fitted
         if X is None or _is_frozen(estimator):
             raise ValueError(
-                f"BoundaryClassifier: uncertainty='auto' finds none in a fitted {type(estimator).__name__}, and has no rows to "
-                "fit another model beside it; give a column, give a callable of estimator and X such as one that returns "
+                f"BoundaryClassifier: uncertainty='auto' finds none in a fitted {type(estimator).__name__}, and fits no "
+                "other model beside one that came fitted; give a column, give a callable of estimator and X such as one that returns "
                 "limen.uncertainty.second_opinion of it and a second fitted model, or use cv=5 with the unfitted estimator"
             )
         if self.n_members is not None:

@@ -57,9 +57,9 @@ def tells_leaves(model):
     return all(needed <= set(tree.nodes.dtype.names) for iteration in model._predictors for tree in iteration)
 
 
-def leaves(model, X):
-    """The Leaves of each tree. Training rows of XGBoost are the sums of their second derivatives. Throws ValueError."""
-    name = library(model)
+def leaves(model, X, caller):
+    """The Leaves of each tree. Training rows of XGBoost are the sums of their second derivatives. Throws ValueError for `caller`."""
+    name, kind = library(model), type(model).__name__
     if name == "lightgbm":
         return _lightgbm_leaves(model, X)
     if name == "xgboost" and is_boosted_trees(model):
@@ -69,12 +69,17 @@ def leaves(model, X):
     if hasattr(model, "tree_"):
         return iter([_tree_leaves(model, model.apply(X))])
     if hasattr(model, "estimators_features_"):
+        others = [type(member).__name__ for member in model.estimators_ if not hasattr(member, "tree_")]
+        if others:
+            raise ValueError(f"{caller}: a member is a {others[0]}, must be a decision tree")
         return _bagging_leaves(model, X)
     if hasattr(model, "estimators_") and hasattr(model, "apply"):
         return _forest_leaves(model, X)
     if hasattr(model, "_predictors"):
+        if not tells_leaves(model):
+            raise ValueError(f"{caller}: {kind} of this version of scikit-learn does not tell its leaves")
         return _histogram_leaves(model, X)
-    raise ValueError(f"{type(model).__name__} does not tell its leaves, or is not fitted")
+    raise ValueError(f"{caller}: {kind} does not tell its leaves, or is not fitted")
 
 
 def iterations(model):
@@ -135,8 +140,6 @@ def _tree_leaves(tree, of_row, learning_rate=1.0):
 def _bagging_leaves(model, X):
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
     for tree, features in zip(model.estimators_, model.estimators_features_, strict=True):
-        if not hasattr(tree, "tree_"):
-            raise ValueError(f"a member is a {type(tree).__name__}, must be a decision tree")
         yield _tree_leaves(tree, tree.apply(X[:, features]))
 
 
@@ -149,8 +152,6 @@ def _forest_leaves(model, X):
 
 def _histogram_leaves(model, X):
     """HistGradientBoosting tells no leaves: its private trees predict the number of a node, put in the place of its value."""
-    if not tells_leaves(model):
-        raise ValueError(f"{type(model).__name__} of this version of scikit-learn does not tell its leaves")
     X = model._preprocess_X(X, reset=False)
     categories, features = model._bin_mapper.make_known_categories_bitsets()
     for tree in itertools.chain.from_iterable(model._predictors):

@@ -223,7 +223,7 @@ def leaf_evidence(model, X, *, average="arithmetic"):
     if average not in forward:
         raise ValueError(f'leaf_evidence: average is {average!r}, must be "arithmetic", "geometric" or "harmonic"')
     total, trees = 0.0, 0
-    for tree in _trees.leaves(model, X):
+    for tree in _trees.leaves(model, X, "leaf_evidence"):
         total, trees = total + forward[average](np.maximum(tree.rows, _LEAST_ROWS))[tree.of_row], trees + 1
     mean = backward[average](total / trees)
     return LeafEvidence(mean, -np.log(mean))
@@ -253,7 +253,7 @@ def small_leaf_contribution(model, X):
     if len(getattr(model, "classes_", ())) > 2:
         raise ValueError(f"small_leaf_contribution: the model has {len(model.classes_)} classes, must have two")
     total = 0.0
-    for tree in _trees.leaves(model, X):
+    for tree in _trees.leaves(model, X, "small_leaf_contribution"):
         weight = 1 / np.sqrt(np.maximum(tree.rows, _LEAST_ROWS))
         value, weight = (part - np.average(part, weights=tree.rows) for part in (tree.value, weight))
         total = total + (value * weight)[tree.of_row]

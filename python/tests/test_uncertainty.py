@@ -183,8 +183,11 @@ def test_leaf_evidence_is_the_mean_of_training_rows_in_the_same_leaf(model):
 
 
 def test_leaf_evidence_refuses_models_without_leaves():
-    with pytest.raises(ValueError, match="LogisticRegression does not tell its leaves"):
+    with pytest.raises(ValueError, match="^leaf_evidence: LogisticRegression does not tell its leaves"):
         uncertainty.leaf_evidence(LogisticRegression().fit(X_TRAIN, Y_TRAIN), X_ASK)
+    bagged = BaggingClassifier(LogisticRegression(), 2).fit(X_TRAIN, Y_TRAIN)
+    with pytest.raises(ValueError, match="^leaf_evidence: a member is a LogisticRegression, must be a decision tree$"):
+        uncertainty.leaf_evidence(bagged, X_ASK)
     with pytest.raises(ValueError, match="average is 'median'"):
         uncertainty.leaf_evidence(ExtraTreesClassifier(2).fit(X_TRAIN, Y_TRAIN), X_ASK, average="median")
     # As a version of scikit-learn would be whose private trees keep no counts.
@@ -511,7 +514,7 @@ def test_small_leaf_contribution_of_a_tree_by_hand():
     np.testing.assert_allclose(uncertainty.small_leaf_contribution(tree, [[0], [1], [2]]), expected, atol=1e-12)
     with pytest.raises(ValueError, match="small_leaf_contribution: the model has 3 classes, must have two"):
         uncertainty.small_leaf_contribution(DecisionTreeClassifier().fit(ONE, ONE[:, 0]), ONE)
-    with pytest.raises(ValueError, match="LogisticRegression does not tell its leaves"):
+    with pytest.raises(ValueError, match="^small_leaf_contribution: LogisticRegression does not tell its leaves"):
         uncertainty.small_leaf_contribution(LogisticRegression().fit(ONE, ONE_LABEL), ONE)
 
 
