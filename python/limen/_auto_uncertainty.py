@@ -6,7 +6,8 @@ A source is asked in two steps: `fit(estimator, X, y, fit_params, seed)` with th
 
 An uncertainty that is a function of the score adds nothing to it. That rules out the entropy of the mean everywhere, and the
 variance or mutual information between trees that are grown to pure leaves: each of them answers 0 or 1, so that the variance is
-p (1 - p). Trees are asked for their leaves instead.
+p (1 - p). Trees are asked for their leaves instead, boosting for what its small leaves added; its spread over iterations follows
+the score too. Models that tell nothing by themselves get the second opinion of one other model.
 """
 
 from __future__ import annotations
@@ -16,13 +17,7 @@ import sys
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.model_selection._search import BaseSearchCV
@@ -31,15 +26,19 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from limen import _trees
 from limen import uncertainty as measures
+
+# Passes through a network with dropout, virtual ensembles, bootstrap fits, where n_members does not say how many.
+_DEFAULT_MEMBERS = 10
 
 
 def make_source(uncertainty, n_members, is_prefit):
     """The source that the parameter `uncertainty` of BoundaryClassifier means. Throws ValueError."""
     if isinstance(uncertainty, str) and uncertainty == "auto":
-        if not isinstance(n_members, (int, np.integer)) or n_members < 2:
-            raise ValueError(f"BoundaryClassifier: n_members is {n_members!r}, must be an int >= 2")
-        return AutoSource(int(n_members))
+        if n_members is not None and (not isinstance(n_members, (int, np.integer)) or n_members < 2):
+            raise ValueError(f"BoundaryClassifier: n_members is {n_members!r}, must be None or an int >= 2")
+        return AutoSource(n_members)
     if isinstance(uncertainty, (str, int, np.integer)) and not isinstance(uncertainty, bool):
         return ColumnSource(uncertainty)
     if hasattr(uncertainty, "fit") and hasattr(uncertainty, "uncertainty"):
@@ -115,7 +114,10 @@ class ObjectSource:
 
 
 class AutoSource:
-    """Picks a measure by the type of the estimator; `name` says which."""
+    """Picks a measure by the type of the estimator; `name` says which.
+
+    n_members: None, or how many members an ensemble is to have; then fits of many members are asked for.
+    """
 
     name = "auto"
 
@@ -125,20 +127,70 @@ class AutoSource:
     def fit(self, estimator, X, y, fit_params, seed):
         fitted = AutoSource(self.n_members)
         fitted.seed = seed
-        fitted.name = choose(estimator)
-        if fitted.name == "bootstrap":
-            if X is None or _is_frozen(estimator):
-                raise ValueError(
-                    f"BoundaryClassifier: uncertainty='auto' finds none in a fitted {type(estimator).__name__}, and cannot "
-                    "fit others beside it; give a callable or a column, or use cv=5 with the unfitted estimator"
-                )
-            fitted.members = _bootstrap(estimator, X, y, fit_params, self.n_members, seed)
+        fitted.name = choose(estimator, self.n_members)
+        if fitted.name is not None:
+            return fitted
+        if X is None or _is_frozen(estimator):
+            raise ValueError(
+                f"BoundaryClassifier: uncertainty='auto' finds none in a fitted {type(estimator).__name__}, and fits no "
+                "other model beside one that came fitted; give a column, give a callable of estimator and X such as one that returns "
+                "limen.uncertainty.second_opinion of it and a second fitted model, or use cv=5 with the unfitted estimator"
+            )
+        if self.n_members is not None:
+            fitted.name = "bootstrap"
+            fitted.members = _resampled_fits(estimator, X, y, fit_params, self.n_members, seed)
+            return fitted
+        seen = _as_array(_inner(estimator, X)[1])
+        if _suits_a_forest(seen):
+            fitted.name = "second-opinion-forest"
+            fitted.second = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
+            fitted.second.fit(seen, y, sample_weight=_weight_of_last_step(estimator, fit_params))
+        else:
+            fitted.name = "second-opinion-resampled"
+            (fitted.second,) = _resampled_fits(estimator, X, y, fit_params, 1, seed)
         return fitted
 
     def uncertainty(self, estimator, X):
         if self.name == "bootstrap":
-            return _checked(_member_spread(self.members, [X] * len(self.members)), X, self.name)
-        return _checked(_measure(estimator, X, self.name, self.n_members, self.seed), X, self.name)
+            values = _member_spread(self.members, [X] * len(self.members))
+        elif self.name == "second-opinion-forest":
+            values = _log_odds(self.second, _as_array(_inner(estimator, X)[1])) - _log_odds(estimator, X)
+        elif self.name == "second-opinion-resampled":
+            values = _log_odds(self.second, X) - _log_odds(estimator, X)
+        else:
+            values = _measure(estimator, X, self.name, self.n_members or _DEFAULT_MEMBERS, self.seed)
+        return _checked(values, X, self.name)
+
+
+def _log_odds(estimator, X):
+    """Of the second class; the margin where there are no probabilities, on whatever scale it is."""
+    if hasattr(estimator, "predict_proba"):
+        return measures._log_odds(np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1])
+    return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
+
+
+def _as_array(X):
+    """X as an array, missing values as NaN, where all of its columns are numbers; as it is where it is sparse."""
+    if hasattr(X, "toarray"):
+        return X
+    if hasattr(X, "iloc") and X.ndim == 2 and all(dtype.kind in "biuf" for dtype in X.dtypes):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X)
+
+
+def _suits_a_forest(X):
+    """Whether an array or sparse matrix is a table of numbers, none of them infinite in single precision, or missing if sparse."""
+    values = X.data if hasattr(X, "toarray") else X
+    if X.ndim != 2 or values.dtype.kind not in "biuf":
+        return False
+    is_usable = np.abs(values) <= np.finfo(np.float32).max
+    return bool(np.all(is_usable if values is not X else is_usable | np.isnan(values)))
+
+
+def _weight_of_last_step(estimator, fit_params):
+    """Weights among the parameters of fit; a pipeline that does not route them has them by the name of the step."""
+    name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
+    return fit_params.get(name, fit_params.get("sample_weight"))
 
 
 def _is_frozen(estimator):
@@ -162,8 +214,8 @@ def _inner(estimator, X=None):
             return estimator, X
 
 
-def choose(estimator):
-    """Name of the measure for a fitted estimator; "bootstrap" when there is nothing to read from it."""
+def choose(estimator, n_members):
+    """Name of the measure that a fitted estimator tells by itself; None when there is nothing to read from it."""
     estimator, _ = _inner(estimator)
     if isinstance(estimator, (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)):
         return "leaf-evidence"
@@ -172,18 +224,18 @@ def choose(estimator):
             return "leaf-evidence"
         if all(hasattr(member, "predict_proba") for member in estimator.estimators_):
             return "member-mutual-information"
-        return "bootstrap"
-    if isinstance(estimator, (GradientBoostingClassifier, HistGradientBoostingClassifier)):
-        return "staged-spread"
+        return None
+    if isinstance(estimator, CalibratedClassifierCV):
+        return choose(estimator.calibrated_classifiers_[0].estimator, n_members)
+    if n_members is not None and hasattr(estimator, "virtual_ensembles_predict"):
+        return "virtual-ensembles"
+    if _trees.is_boosted_trees(estimator):
+        return "small-leaf-contribution" if _trees.tells_leaves(estimator) else "late-contribution"
     if isinstance(estimator, GaussianProcessClassifier) and hasattr(estimator, "latent_mean_and_variance"):
         return "latent-variance"
-    if isinstance(estimator, CalibratedClassifierCV):
-        return choose(estimator.calibrated_classifiers_[0].estimator)
     if _dropout_layers(estimator):
         return "mc-dropout"
-    if hasattr(estimator, "virtual_ensembles_predict"):
-        return "virtual-ensembles"
-    return "bootstrap"
+    return None
 
 
 def _measure(estimator, X, name, n_members, seed):
@@ -197,8 +249,10 @@ def _measure(estimator, X, name, n_members, seed):
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
         views = [X[:, columns] for columns in estimator.estimators_features_]
         return _member_spread(estimator.estimators_, views)
-    if name == "staged-spread":
-        return _staged_spread(estimator, X)
+    if name == "small-leaf-contribution":
+        return measures.small_leaf_contribution(estimator, X)
+    if name == "late-contribution":
+        return measures.late_contribution(estimator, X)
     if name == "latent-variance":
         return estimator.latent_mean_and_variance(X)[1]
     if name == "mc-dropout":
@@ -217,29 +271,12 @@ def _member_spread(members, views):
     return np.std([m.decision_function(X) for m, X in zip(members, views, strict=True)], axis=0)
 
 
-def _staged_spread(estimator, X):
-    """Standard deviation of the margin over the second half of the boosting stages.
-
-    A row whose margin has settled is certain; one that each stage still moves is not. Sums are about the first margin, so that
-    nearly equal numbers do not cancel.
-    """
-    stages = len(estimator.estimators_) if hasattr(estimator, "estimators_") else estimator.n_iter_
-    first, total, squares, count = None, 0.0, 0.0, 0
-    for stage, margin in enumerate(estimator.staged_decision_function(X)):
-        if stage < stages // 2:
-            continue
-        margin = np.asarray(margin, dtype=np.float64).ravel()
-        first = margin.copy() if first is None else first
-        total, squares, count = total + (margin - first), squares + (margin - first) ** 2, count + 1
-    return np.sqrt(np.maximum(squares / count - (total / count) ** 2, 0))
-
-
-def _bootstrap(estimator, X, y, fit_params, n_members, seed):
+def _resampled_fits(estimator, X, y, fit_params, count, seed):
     """Clones fitted on rows drawn with replacement, within each class, so that no member lacks one."""
     random = np.random.RandomState(seed)
     by_class = [np.flatnonzero(y == label) for label in np.unique(y)]
     members = []
-    for _ in range(n_members):
+    for _ in range(count):
         rows = np.concatenate([random.choice(part, size=len(part)) for part in by_class])
         member = clone(estimator)
         seeds = {

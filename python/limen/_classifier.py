@@ -100,9 +100,11 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         the out-of-fold rows; on new rows precision varies around it like any estimate, it is no guarantee.
 
     uncertainty : "auto", callable, object, str or int, default="auto"
-        How certain the classifier is of each row; larger is less certain.
+        How certain the classifier is of each row, or whatever else is known of it; larger is less certain.
 
-        - ``"auto"``: read from the fitted estimator, see ``uncertainty_method_``.
+        - ``"auto"``: read from the fitted estimator, without another fit, where it is made of trees, is bagged, a Gaussian
+          process or a network with dropout; that includes LightGBM, XGBoost and CatBoost. For anything else one more model
+          is fitted beside it, see ``uncertainty_method_``.
         - callable ``f(fitted_estimator, X)``: one finite number for each row.
         - object with ``fit(X, y)`` and ``uncertainty(X)``, such as :class:`limen.uncertainty.KeyEvidence`: cloned, and
           fitted on the training rows of each fold.
@@ -126,8 +128,10 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Fit the estimator on all rows at the end. False is possible with a single split only, whose estimator is kept.
         Of no effect with ``cv="prefit"``.
 
-    n_members : int, default=10
-        Members of ensembles that ``uncertainty="auto"`` has to make: bootstrap, dropout passes, virtual ensembles.
+    n_members : int, default=None
+        Members of an ensemble for ``uncertainty="auto"``. Given, it asks for that many fits on resampled rows where the
+        estimator tells nothing by itself, and for as many virtual ensembles of CatBoost. None: neither of them. Passes
+        through a network with dropout are n_members, or 10.
 
     on_infeasible : {"raise", "none"}, default="raise"
         When no boundary reaches the goal: ``"raise"`` :class:`limen.InfeasibleError`, which names the best that can be
@@ -152,8 +156,13 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``sample_weight`` (or None) and ``index``, the position of each in X.
 
     uncertainty_method_ : str
-        ``"leaf-evidence"``, ``"staged-spread"``, ``"member-mutual-information"``, ``"latent-variance"``, ``"mc-dropout"``,
-        ``"virtual-ensembles"``, ``"bootstrap"``, ``"column"``, ``"callable"``, or the class of the object.
+        ``"column"``, ``"callable"``, the class of the object, or what ``"auto"`` came to. Read from the estimator:
+        ``"leaf-evidence"`` (forests), ``"small-leaf-contribution"`` (boosting; ``"late-contribution"`` where a version of
+        scikit-learn hides the leaves), ``"member-mutual-information"`` (bagging), ``"latent-variance"`` (Gaussian process),
+        ``"mc-dropout"`` (networks). With one more fit: ``"second-opinion-forest"``, the log odds of a random forest less
+        those of the estimator, where the estimator, or the last step of a pipeline, sees a table of numbers; else
+        ``"second-opinion-resampled"``, the same with the estimator fitted on resampled rows. When ``n_members`` is
+        given: ``"virtual-ensembles"``, ``"bootstrap"``.
 
     response_method_ : str
         ``"predict_proba"`` or ``"decision_function"``.
@@ -199,7 +208,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         method="auto",
         cv=5,
         refit=True,
-        n_members=10,
+        n_members=None,
         on_infeasible="raise",
         random_state=None,
         n_jobs=None,
@@ -413,7 +422,9 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict_log_proba(X)
 
     def predict_uncertainty(self, X):
-        """Uncertainty of each row, as the boundary sees it; larger is less certain.
+        """Uncertainty of each row, as the boundary sees it.
+
+        Larger is less certain, but for second opinions and contributions of trees, which are signed.
 
         Parameters
         ----------

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _inputs, _trees
 
 try:
     from sklearn.base import BaseEstimator
-except ImportError:  # the functions below but leaf_evidence and neighbour_evidence work without scikit-learn
+except ImportError:  # the functions below but late_contribution and neighbour_evidence work without scikit-learn
 
     class BaseEstimator:
         pass
@@ -27,9 +27,11 @@ __all__ = [
     "beta_entropy",
     "ensemble",
     "evidence",
+    "late_contribution",
     "leaf_evidence",
     "neighbour_evidence",
     "second_opinion",
+    "small_leaf_contribution",
 ]
 
 
@@ -113,12 +115,12 @@ def second_opinion(p, q):
         bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
         if len(bad):
             raise ValueError(f"second_opinion: {name}[{bad[0]}] is {values[bad[0]]:g}, must be between 0 and 1")
+    return _log_odds(q) - _log_odds(p)
 
-    def logit(values):
-        values = np.clip(values, 1e-9, 1 - 1e-9)
-        return np.log(values) - np.log1p(-values)
 
-    return logit(q) - logit(p)
+def _log_odds(p):
+    p = np.clip(p, 1e-9, 1 - 1e-9)
+    return np.log(p) - np.log1p(-p)
 
 
 class EvidenceRows(NamedTuple):
@@ -194,15 +196,20 @@ class LeafEvidence(NamedTuple):
     uncertainty: np.ndarray  #: -log(evidence)
 
 
-def leaf_evidence(forest, X, *, average="arithmetic"):
-    """How many training rows share a row's leaves in a tree ensemble of scikit-learn.
+def leaf_evidence(model, X, *, average="arithmetic"):
+    """How many training rows share a row's leaves in a model made of trees.
 
-    Unlike the spread between trees it says something new where trees are grown to pure leaves.
+    Needs no training rows, so that it can be asked of any fitted model. Unlike the spread between trees it says something
+    new where trees are grown to pure leaves.
 
     Parameters
     ----------
-    forest : fitted RandomForest, ExtraTrees, GradientBoosting, Bagging of trees, or a single tree
-        HistGradientBoosting does not tell its leaves.
+    model : fitted classifier or regressor
+        Of scikit-learn: RandomForest, ExtraTrees, GradientBoosting, HistGradientBoosting, Bagging of trees, or a single tree. Of
+        LightGBM, XGBoost and CatBoost: an estimator, or a native booster. XGBoost keeps no counts: its rows count for their
+        second derivatives ("cover"; p (1 - p) for the logistic loss); those of CatBoost for their weights. A leaf counts for half a
+        row at least. HistGradientBoosting is read through private attributes; where a version of scikit-learn lacks them, that
+        is an error.
     X : array-like or data frame of shape (rows, features)
     average : {"arithmetic", "geometric", "harmonic"}, default="arithmetic"
         The mean over trees of the rows in a leaf. The harmonic one is drawn to the trees in which the row stands alone.
@@ -216,10 +223,66 @@ def leaf_evidence(forest, X, *, average="arithmetic"):
     if average not in forward:
         raise ValueError(f'leaf_evidence: average is {average!r}, must be "arithmetic", "geometric" or "harmonic"')
     total, trees = 0.0, 0
-    for rows_in_leaf in _rows_in_leaves(forest, X):
-        total, trees = total + forward[average](rows_in_leaf.astype(np.float64)), trees + 1
+    for tree in _trees.leaves(model, X, "leaf_evidence"):
+        total, trees = total + forward[average](np.maximum(tree.rows, _LEAST_ROWS))[tree.of_row], trees + 1
     mean = backward[average](total / trees)
     return LeafEvidence(mean, -np.log(mean))
+
+
+_LEAST_ROWS = 0.5  # that a leaf counts for, so that logarithms and inverses of empty ones are finite
+
+
+def small_leaf_contribution(model, X):
+    """What leaves with few training rows added to the margin of each row, signed.
+
+    The value of a small leaf is known least: it was learnt from few rows, and is where a model fits noise. The sum over the trees of
+    (v - mean of v) (w - mean of w), with v what the row's leaf adds to the margin, w = 1 / sqrt(training rows in it), which is the order
+    of the error of v, and means over the tree's training rows. So it is positive for rows whose margin was raised by smaller leaves than
+    usual, or lowered by larger ones. Taking the means off leaves little of the score in it.
+
+    Parameters
+    ----------
+    model : fitted classifier of two classes, or regressor
+        As for :func:`leaf_evidence`. Of forests v is the share of the second class in the leaf.
+    X : array-like or data frame of shape (rows, features)
+
+    Returns
+    -------
+    contribution : ndarray of shape (rows,)
+    """
+    if len(getattr(model, "classes_", ())) > 2:
+        raise ValueError(f"small_leaf_contribution: the model has {len(model.classes_)} classes, must have two")
+    total = 0.0
+    for tree in _trees.leaves(model, X, "small_leaf_contribution"):
+        weight = 1 / np.sqrt(np.maximum(tree.rows, _LEAST_ROWS))
+        value, weight = (part - np.average(part, weights=tree.rows) for part in (tree.value, weight))
+        total = total + (value * weight)[tree.of_row]
+    return total
+
+
+def late_contribution(model, X, *, share=0.5):
+    """What the last iterations of boosting added to the margin of each row, signed.
+
+    The model as it was before them is a second opinion that costs no fit: a large part that came late rests on what little the first
+    iterations left over, which is where boosting fits noise. Larger values are those that were raised late.
+
+    Parameters
+    ----------
+    model : fitted gradient boosting of trees for two classes
+        Of scikit-learn (GradientBoosting, HistGradientBoosting), LightGBM, XGBoost or CatBoost; of the last three an estimator or a
+        native booster. Where it stopped early, its iterations are those that it predicts with.
+    X : array-like or data frame of shape (rows, features)
+    share : float in (0, 1], default=0.5
+        The iterations that are late, as a share of all; at least one is.
+
+    Returns
+    -------
+    contribution : ndarray of shape (rows,)
+        In log odds where the model's loss is the logistic one.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"late_contribution: share is {share!r}, must be above 0 and at most 1")
+    return _trees.late_margin(model, X, share)
 
 
 class NeighbourDistances(NamedTuple):
@@ -271,27 +334,6 @@ class NeighbourEvidence(BaseEstimator):
     def uncertainty(self, X):
         """Distance of each row to its k-th nearest training row."""
         return self.neighbours_.kneighbors(self.scaler_.transform(X))[0][:, -1]
-
-
-def _rows_in_leaves(forest, X):
-    """For each tree, the training rows in the leaf of each row of X."""
-    from sklearn.tree import BaseDecisionTree
-
-    if isinstance(forest, BaseDecisionTree):
-        yield forest.tree_.n_node_samples[forest.apply(X)]
-    elif hasattr(forest, "estimators_features_"):
-        X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X) if isinstance(X, list) else X
-        for tree, features in zip(forest.estimators_, forest.estimators_features_, strict=True):
-            if not isinstance(tree, BaseDecisionTree):
-                raise ValueError(f"leaf_evidence: a member is a {type(tree).__name__}, must be a decision tree")
-            yield tree.tree_.n_node_samples[tree.apply(X[:, features])]
-    elif hasattr(forest, "estimators_") and hasattr(forest, "apply"):
-        leaves = np.asarray(forest.apply(X)).astype(np.intp)
-        leaves = leaves.reshape(len(leaves), -1)
-        for at, tree in enumerate(np.ravel(forest.estimators_)):
-            yield tree.tree_.n_node_samples[leaves[:, at]]
-    else:
-        raise ValueError(f"leaf_evidence: {type(forest).__name__} does not tell its leaves, or is not fitted")
 
 
 class _EvidenceTable:

@@ -10,8 +10,10 @@ pytest.importorskip("sklearn")
 import limen  # noqa: E402
 import sklearn  # noqa: E402
 from limen import BoundaryClassifier, uncertainty  # noqa: E402
+from limen._auto_uncertainty import choose  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402
 from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
+from sklearn.compose import make_column_transformer  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 from sklearn.ensemble import (  # noqa: E402
     BaggingClassifier,
@@ -31,7 +33,7 @@ from sklearn.model_selection import (  # noqa: E402
     cross_val_predict,
 )
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 X, Y = make_classification(600, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=1)
@@ -65,6 +67,7 @@ def expected_to_fail(estimator):
 @parametrize_with_checks(
     [
         BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, n_members=2, random_state=0),
+        BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, random_state=0),
         BoundaryClassifier(RidgeClassifier(), f_beta=1, cv=2, uncertainty=uncertainty.NeighbourEvidence(k=1)),
     ],
     expected_failed_checks=expected_to_fail,
@@ -352,7 +355,7 @@ def test_infeasible_raises_or_flags_nothing():
         ({"response_method": "margin"}, "response_method is 'margin'"),
         ({"on_infeasible": "guess"}, "on_infeasible is 'guess'"),
         ({"cv": 1.5}, r"cv is 1.5, a share of rows must be in \(0, 1\)"),
-        ({"n_members": 1}, "n_members is 1, must be an int >= 2"),
+        ({"n_members": 1}, "n_members is 1, must be None or an int >= 2"),
         ({"uncertainty": 2.5}, "uncertainty is 2.5, must be 'auto'"),
         ({"uncertainty": lambda estimator, X: np.zeros(3)}, r"has shape \(3,\), must be"),
         ({"uncertainty": lambda estimator, X: np.full(len(X), np.nan)}, "of row 0 is nan, must be finite"),
@@ -412,13 +415,60 @@ def test_auto_is_no_function_of_the_score_where_trees_are_pure():
 
 
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, HistGradientBoostingClassifier])
-def test_auto_asks_boosting_how_its_stages_spread(kind):
-    count = {"n_estimators": 13} if kind is GradientBoostingClassifier else {"max_iter": 13}
-    clf = fitted_auto(kind(**count, random_state=0))
-    assert clf.uncertainty_method_ == "staged-spread"
-    stages = [np.ravel(margin).copy() for margin in clf.estimator_.staged_decision_function(X_NEW)]
-    assert len(stages) == 13
-    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), np.std(stages[6:], axis=0), atol=1e-12)
+@pytest.mark.parametrize("is_prefit", [False, True], ids=["cv", "prefit"])
+def test_auto_asks_boosting_what_its_small_leaves_added(kind, is_prefit):
+    count = {"n_estimators": 12} if kind is GradientBoostingClassifier else {"max_iter": 12}
+    model = kind(**count, random_state=0)
+    if is_prefit:
+        clf = BoundaryClassifier(model.fit(X_NEW, Y_NEW), max_flag_rate=0.3, cv="prefit").fit(X, Y)
+    else:
+        clf = fitted_auto(model)
+    assert clf.uncertainty_method_ == "small-leaf-contribution"
+    expected = uncertainty.small_leaf_contribution(clf.estimator_, X_NEW)
+    np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), expected)
+
+
+def test_auto_asks_histogram_boosting_for_late_iterations_where_its_leaves_are_not_to_be_had():
+    # As a version of scikit-learn would be whose private trees keep no counts.
+    model = HistGradientBoostingClassifier(max_iter=12).fit(X, Y)
+    for (tree,) in model._predictors:
+        tree.nodes = tree.nodes[[name for name in tree.nodes.dtype.names if name != "count"]]
+    assert choose(model, None) == "late-contribution"
+
+
+def boosters():
+    """One of each library by name; those that are not installed are skipped."""
+    yield "lightgbm", lambda library: library.LGBMClassifier(n_estimators=12, num_leaves=6, verbose=-1, n_jobs=1)
+    yield "xgboost", lambda library: library.XGBClassifier(n_estimators=12, max_depth=3, n_jobs=1)
+    yield (
+        "catboost",
+        lambda library: library.CatBoostClassifier(
+            iterations=12, depth=3, verbose=False, allow_writing_files=False, thread_count=1
+        ),
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "make"), list(boosters()), ids=[name for name, _ in boosters()])
+def test_auto_asks_boosting_of_other_libraries_in_whatever_wrapping(name, make):
+    model = make(pytest.importorskip(name))
+    fitted = clone(model).fit(X, Y)
+    for clf in (
+        fitted_auto(model),
+        fitted_auto(FrozenEstimator(fitted)),
+        BoundaryClassifier(fitted, max_flag_rate=0.3, cv="prefit").fit(X, Y),
+    ):
+        assert clf.uncertainty_method_ == "small-leaf-contribution"
+        inner = getattr(clf.estimator_, "estimator", clf.estimator_)
+        np.testing.assert_array_equal(clf.predict_uncertainty(X_NEW), uncertainty.small_leaf_contribution(inner, X_NEW))
+    pipe = fitted_auto(make_pipeline(StandardScaler(), model))
+    assert pipe.uncertainty_method_ == "small-leaf-contribution"
+    expected = uncertainty.small_leaf_contribution(pipe.estimator_[-1], pipe.estimator_[0].transform(X_NEW))
+    np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), expected)
+    calibrated = fitted_auto(CalibratedClassifierCV(model, cv=2))
+    parts = [part.estimator for part in calibrated.estimator_.calibrated_classifiers_]
+    expected = np.mean([uncertainty.small_leaf_contribution(part, X_NEW) for part in parts], axis=0)
+    np.testing.assert_allclose(calibrated.predict_uncertainty(X_NEW), expected, atol=1e-12)
 
 
 def test_auto_asks_bagged_members_and_bagged_trees():
@@ -441,7 +491,7 @@ def test_auto_asks_gaussian_processes_for_the_latent_variance():
     np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-6)
 
 
-def test_auto_bootstraps_anything_else():
+def test_auto_bootstraps_anything_else_when_members_are_asked_for():
     clf = fitted_auto(LogisticRegression(), n_members=4)
     assert clf.uncertainty_method_ == "bootstrap"
     members = clf._source.members
@@ -456,11 +506,165 @@ def test_auto_bootstraps_anything_else():
     assert (other.predict_uncertainty(X_NEW) != clf.predict_uncertainty(X_NEW)).all()
 
 
-def test_auto_cannot_bootstrap_what_came_fitted():
+def log_odds(p):
+    p = np.clip(p, 1e-9, 1 - 1e-9)
+    return np.log(p / (1 - p))
+
+
+def reference_forest(seed, X, y, sample_weight=None):
+    return RandomForestClassifier(100, min_samples_leaf=5, random_state=seed).fit(X, y, sample_weight)
+
+
+def test_auto_asks_a_forest_for_a_second_opinion_of_anything_else():
+    clf = fitted_auto(LogisticRegression())
+    assert clf.uncertainty_method_ == "second-opinion-forest"
+    second = reference_forest(clf._source.seed, X, Y).predict_proba(X_NEW)[:, 1]
+    expected = uncertainty.second_opinion(clf.predict_proba(X_NEW)[:, 1], second)
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-9)
+    again = clone(clf).fit(X, Y)
+    np.testing.assert_array_equal(again.predict_uncertainty(X_NEW), clf.predict_uncertainty(X_NEW))
+    other = clone(clf).set_params(random_state=8).fit(X, Y)
+    assert (other.predict_uncertainty(X_NEW) != clf.predict_uncertainty(X_NEW)).any()
+    margins = fitted_auto(RidgeClassifier())
+    second = reference_forest(margins._source.seed, X, Y).predict_proba(X_NEW)[:, 1]
+    expected = log_odds(second) - margins.estimator_.decision_function(X_NEW)
+    np.testing.assert_allclose(margins.predict_uncertainty(X_NEW), expected, atol=1e-9)
+
+
+def test_the_out_of_fold_second_opinion_has_not_seen_the_fold():
+    # A forest fitted on all rows would know their labels: its opinion of them is much closer to the truth.
+    clf = fitted_auto(LogisticRegression())
+    rows = clf.holdout_
+    after = clf.predict_uncertainty(X)[rows.index]
+    assert np.corrcoef(after, rows.y)[0, 1] > np.corrcoef(rows.uncertainty, rows.y)[0, 1] + 0.1
+
+
+class CountingFits(Recorder):
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        CountingFits.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_auto_fits_the_estimator_no_more_often_than_folds_and_refit_do():
+    CountingFits.fits = 0
+    BoundaryClassifier(CountingFits(), max_flag_rate=0.3, cv=3).fit(X, Y)
+    assert CountingFits.fits == 4
+    BoundaryClassifier(CountingFits(), max_flag_rate=0.3, cv=3, n_members=2).fit(X, Y)
+    assert CountingFits.fits == 4 + 4 * 3
+
+
+def test_the_forest_is_weighted_as_the_estimator_is():
+    clf = BoundaryClassifier(Recorder(), max_flag_rate=0.3, cv=2, random_state=7).fit(X, Y, sample_weight=WEIGHT)
+    second = reference_forest(clf._source.seed, X, Y, WEIGHT).predict_proba(X_NEW)[:, 1]
+    expected = log_odds(second) - log_odds(clf.predict_proba(X_NEW)[:, 1])
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-9)
+    pipe = BoundaryClassifier(make_pipeline(Recorder()), max_flag_rate=0.3, cv=2, random_state=7)
+    pipe.fit(X, Y, recorder__sample_weight=WEIGHT)
+    np.testing.assert_array_equal(pipe.estimator_[-1].weight_, WEIGHT)
+    np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), clf.predict_uncertainty(X_NEW))
+
+
+def test_the_forest_sees_what_the_last_step_of_a_pipeline_sees():
+    pandas = pytest.importorskip("pandas")
+    color = np.where(X[:, 0] > 0, "red", "blue")
+    rows = pandas.DataFrame({"color": color, "size": X[:, 1]})
+    encode = make_column_transformer((OneHotEncoder(), ["color"]), (StandardScaler(), ["size"]))
+    clf = BoundaryClassifier(make_pipeline(encode, LogisticRegression()), max_flag_rate=0.3, cv=2, random_state=7)
+    clf.fit(rows, Y)
+    assert clf.uncertainty_method_ == "second-opinion-forest"
+    second = reference_forest(clf._source.seed, clf.estimator_[0].transform(rows), Y)
+    expected = log_odds(second.predict_proba(clf.estimator_[0].transform(rows))[:, 1])
+    np.testing.assert_allclose(
+        clf.predict_uncertainty(rows), expected - log_odds(clf.predict_proba(rows)[:, 1]), atol=1e-9
+    )
+
+
+class ByFirstColumn(ClassifierMixin, BaseEstimator):
+    """Rates of the values of the first column, whatever they are."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.rates_ = {value: (y[self._first(X) == value] == self.classes_[1]).mean() for value in self._first(X)}
+        return self
+
+    def _first(self, X):
+        first = X.iloc[:, 0].to_numpy() if hasattr(X, "iloc") else np.asarray(X).reshape(len(X), -1)[:, 0]
+        return first.astype(str)  # a missing value is one too
+
+    def predict_proba(self, X):
+        p = np.array([self.rates_.get(value, 0.5) for value in self._first(X)])
+        return np.column_stack([1 - p, p])
+
+
+def table_kinds():
+    first = np.round(X[:, :2] * 2)
+    yield "array", first, "forest"
+    yield "list", first.tolist(), "forest"
+    yield "integers", first.astype(int), "forest"
+    yield "booleans", first > 0, "forest"
+    yield "one feature", first[:, :1], "forest"
+    yield "missing values", np.where(first == 1, np.nan, first), "forest"
+    yield "infinite values", np.where(first == 1, np.inf, first), "resampled"
+    yield "too large for single precision", np.where(first == 1, 1e300, first), "resampled"
+    yield "text", first.astype(str), "resampled"
+    yield "objects", first.astype(object), "resampled"
+    yield "three axes", first[:, :, None], "resampled"
+
+
+@pytest.mark.parametrize(
+    ("rows", "second"), [case[1:] for case in table_kinds()], ids=[case[0] for case in table_kinds()]
+)
+def test_what_the_rows_are_decides_who_gives_the_second_opinion(rows, second):
+    clf = BoundaryClassifier(ByFirstColumn(), max_flag_rate=0.3, cv=2, random_state=7).fit(rows, Y)
+    assert clf.uncertainty_method_ == f"second-opinion-{second}"
+    found = clf.predict_uncertainty(rows)
+    assert len(np.unique(found)) > 2
+    np.testing.assert_array_equal(clone(clf).fit(rows, Y).predict_uncertainty(rows), found)
+
+
+def test_frames_of_numbers_get_a_forest_and_those_with_text_or_categories_a_resampled_fit():
+    pandas = pytest.importorskip("pandas")
+    numbers = pandas.DataFrame(
+        {"a": np.round(X[:, 0] * 2), "b": X[:, 1] > 0, "c": pandas.array([1, None] * 200, dtype="Int64")}
+    )
+    for rows, second in (
+        (numbers, "forest"),
+        (numbers.assign(d=np.where(X[:, 2] > 0, "x", "y")), "resampled"),
+        (numbers.assign(d=pandas.Categorical(np.where(X[:, 2] > 0, "x", "y"))), "resampled"),
+    ):
+        clf = BoundaryClassifier(ByFirstColumn(), max_flag_rate=0.3, cv=2, random_state=7).fit(rows, Y)
+        assert clf.uncertainty_method_ == f"second-opinion-{second}"
+    # The resampled fit: rates of the first column among rows drawn within each class.
+    difference = log_odds(clf._source.second.predict_proba(rows)[:, 1]) - log_odds(clf.predict_proba(rows)[:, 1])
+    np.testing.assert_allclose(clf.predict_uncertainty(rows), difference, atol=1e-12)
+    assert clf._source.second.rates_ != clf.estimator_.rates_
+
+
+def test_sparse_rows_get_a_forest():
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix(np.where(np.abs(X) > 1, X, 0))
+    clf = BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, random_state=7).fit(sparse, Y)
+    assert clf.uncertainty_method_ == "second-opinion-forest"
+    second = reference_forest(clf._source.seed, sparse, Y).predict_proba(sparse)[:, 1]
+    expected = log_odds(second) - log_odds(clf.predict_proba(sparse)[:, 1])
+    np.testing.assert_allclose(clf.predict_uncertainty(sparse), expected, atol=1e-9)
+
+
+def test_auto_fits_no_other_model_beside_one_that_came_fitted():
     fitted = LogisticRegression().fit(X, Y)
     for clf in (BoundaryClassifier(fitted, cv="prefit"), BoundaryClassifier(FrozenEstimator(fitted))):
-        with pytest.raises(ValueError, match="finds none in a fitted .*; give a callable or a column"):
+        with pytest.raises(ValueError, match="finds none in a fitted .*; give a column, .*second_opinion .*cv=5"):
             clf.fit(X_NEW, Y_NEW)
+    # The way out that the message names.
+    forest_beside = forest().fit(X, Y)
+    clf = BoundaryClassifier(
+        fitted, cv="prefit", max_flag_rate=0.3,
+        uncertainty=lambda model, rows: uncertainty.second_opinion(
+            model.predict_proba(rows)[:, 1], forest_beside.predict_proba(rows)[:, 1]
+        ),
+    ).fit(X_NEW, Y_NEW)  # fmt: skip
+    assert clf.uncertainty_method_ == "callable"
 
 
 def test_auto_looks_into_pipelines_searches_calibration_and_frozen_estimators():
@@ -538,7 +742,7 @@ def test_auto_drops_units_of_torch_modules_for_all_rows_alike():
     np.testing.assert_allclose(whole, expected, atol=1e-9)
 
 
-def test_auto_takes_virtual_ensembles_of_catboost():
+def test_auto_takes_virtual_ensembles_of_catboost_when_members_are_asked_for():
     catboost = pytest.importorskip("catboost")
     model = catboost.CatBoostClassifier(
         iterations=40, depth=3, random_seed=0, verbose=False, posterior_sampling=True, thread_count=1,
