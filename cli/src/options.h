@@ -100,6 +100,10 @@ struct BinningFlags {
 void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins);
 [[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
 
+/// A whole number from low to high; the flag is named in errors, and what else may be given: ", or all".
+[[nodiscard]] std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low,
+                                         std::int64_t high, const char* also = "");
+
 /// "0.7,0.8" as exact fractions; the flag is named in errors.
 [[nodiscard]] std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag);
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "choose/parts.h"
 #include "limen/base/random.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/isotonic.h"
@@ -17,7 +18,7 @@ namespace limen {
 namespace {
 
 constexpr std::size_t kScoreBins = 200;
-constexpr std::size_t kParts = 20;
+using detail::kParts;
 constexpr std::size_t kFolds = 5;
 
 /// The counts of a grid by score bin, the same for all levels, and level; bin 0 has the highest scores, the last bin
@@ -68,34 +69,14 @@ Table table_of(const Grid& grid, std::int64_t near_rows) {
   return table;
 }
 
-/// How `size` rows of one kind fall into the parts, each row into any of them.
-std::array<std::int64_t, kParts> split(std::int64_t size, CounterRandom& random) {
-  std::array<std::int64_t, kParts> parts{};
-  constexpr std::int64_t kFew = 4096;
-  if (size <= kFew) {
-    for (std::int64_t row = 0; row < size; ++row) ++parts[random.below(kParts)];
-    return parts;
-  }
-  // Of many rows: one part after the other, binomial by its normal approximation.
-  for (std::size_t part = 0; part + 1 < kParts; ++part) {
-    const double share = 1.0 / static_cast<double>(kParts - part);
-    const double mean = share * static_cast<double>(size);
-    const double drawn = std::round(mean + std::sqrt(mean * (1 - share)) * random.normal());
-    parts[part] = std::clamp(static_cast<std::int64_t>(drawn), std::int64_t{0}, size);
-    size -= parts[part];
-  }
-  parts.back() = size;
-  return parts;
-}
-
 std::vector<Table> split(const Table& table, std::uint64_t seed) {
   std::vector<Table> parts(kParts, Table{table.num_levels, std::vector<Counts>(table.cells.size())});
   for (std::size_t cell = 0; cell < table.cells.size(); ++cell) {
     CounterRandom random(seed, cell);
     const Counts& counts = table.cells[cell];
     if (counts.rows == 0) continue;
-    const auto positives = split(counts.positives, random);
-    const auto negatives = split(counts.rows - counts.positives, random);
+    const auto positives = detail::split(counts.positives, random);
+    const auto negatives = detail::split(counts.rows - counts.positives, random);
     for (std::size_t part = 0; part < kParts; ++part) {
       parts[part].cells[cell] = {positives[part] + negatives[part], positives[part]};
     }
@@ -204,12 +185,7 @@ struct Judged {
 /// One repetition of the cross-validation.
 Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>& parts, const Table& table,
              std::int64_t near_rows, const Objective& objective, CounterRandom& random) {
-  std::vector<std::size_t> order(kParts);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t at = kParts; at > 1; --at) std::swap(order[at - 1], order[random.below(at)]);
-  std::vector<std::vector<std::size_t>> folds(kFolds);
-  for (std::size_t at = 0; at < kParts; ++at) folds[at % kFolds].push_back(order[at]);
-
+  const std::vector<std::vector<std::size_t>> folds = detail::make_folds(kFolds, random);
   const bool minimizes = objective.goal == Goal::kCost;
   const Counts all = total_of(table);
   std::vector<Counts> part_totals;
@@ -272,15 +248,6 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
   return judged;
 }
 
-/// Standard error of a figure from its values without each of the parts.
-double jackknife_error(const std::vector<double>& without) {
-  const auto size = static_cast<double>(without.size());
-  const double mean = std::accumulate(without.begin(), without.end(), 0.0) / size;
-  double sum = 0;
-  for (const double value : without) sum += (value - mean) * (value - mean);
-  return std::sqrt((size - 1) / size * sum);
-}
-
 ExpectedRange expected(double mean, double rows) {
   if (!(rows > 0)) return {};
   const double error = std::sqrt(std::max(mean * (1 - mean), 0.25 / rows) / rows);
@@ -326,7 +293,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
     }
   }
   for (std::size_t at = 0; at < size; ++at) {
-    choice.candidates[at].gain_se = jackknife_error(part_gains[at]);
+    choice.candidates[at].gain_se = detail::jackknife_error(part_gains[at]);
     choice.candidates[at].rows = total_of(table);
     choice.candidates[at].flagged = {std::llround(rows[at]), std::llround(positives[at])};
   }
@@ -334,7 +301,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
   const auto error_of_difference = [&](std::size_t a, std::size_t b) {
     std::vector<double> difference;
     for (std::size_t part = 0; part < kParts; ++part) difference.push_back(part_gains[a][part] - part_gains[b][part]);
-    return jackknife_error(difference);
+    return detail::jackknife_error(difference);
   };
   constexpr std::size_t kSmoothAt = 1;
   if (!choice.information.testable) {
