@@ -85,17 +85,18 @@ double error_of_difference(const Judged& a, const Judged& b) {
   return detail::jackknife_error(difference);
 }
 
-/// The best cell, and the smallest within one standard error of it.
-void mark(Sweep& found, const std::vector<Judged>& judged, bool minimizes) {
+/// The best cell, and the smallest within one standard error of its lead over one threshold. Not of its lead over that
+/// cell: a few wide bins make figures jump, and would be let through because theirs is large.
+void mark(Sweep& found, const std::vector<Judged>& judged, const Judged& single, bool minimizes) {
   for (std::size_t at = 0; at < judged.size(); ++at) {
     if (!judged[at].value) continue;
     if (!found.best || advantage(*judged[at].value, *judged[*found.best].value, minimizes) > 0) found.best = at;
   }
-  for (std::size_t at = 0; found.best && !found.smallest; ++at) {
-    if (!judged[at].value) continue;
-    const Judged& best = judged[*found.best];
-    const double behind = std::abs(*best.value - *judged[at].value);
-    if (behind <= error_of_difference(best, judged[at])) found.smallest = at;
+  if (!found.best) return;
+  const Judged& best = judged[*found.best];
+  const double error = error_of_difference(best, single);
+  for (std::size_t at = 0; !found.smallest; ++at) {
+    if (judged[at].value && advantage(*best.value, *judged[at].value, minimizes) <= error) found.smallest = at;
   }
 }
 
@@ -209,7 +210,7 @@ Sweep sweep_in_arena(const Samples& samples, const Objective& objective, const S
       judged.push_back(of_bins);
     }
   }
-  mark(found, judged, objective.goal == Goal::kCost);
+  mark(found, judged, single, objective.goal == Goal::kCost);
   found.why = explain(found, objective);
   return found;
 }

@@ -66,8 +66,8 @@ struct Sweep {
   double positives = 0;
   /// The cell with the best value; of equal ones the one with the fewest levels, then bins. Unset: no cell has a value.
   std::optional<std::size_t> best;
-  /// The first cell, by levels and then by bins, whose value is within one standard error (of the paired difference) of
-  /// the best one.
+  /// The first cell, by levels and then by bins, whose value is behind the best one by no more than one standard error
+  /// of the best one's lead over one threshold.
   std::optional<std::size_t> smallest;
   std::string why;  ///< one sentence
 
