@@ -103,10 +103,11 @@ void print_text(const std::string& name, const Sweep& found, const Objective& ob
              count_text(found.rows), count_text(found.positives), to_string(options.method),
              options.levels_from == LevelsFrom::kTop ? "the top" : "all rows",
              fmt::format("{} folds, {}", options.folds, plural_text(options.repetitions, "time")));
-  fmt::print("\n{} on rows left out{}, by levels (down) and score bins (across)\n{}", value,
-             found.single.value.value_or(0) != 0
-                 ? fmt::format(", over {} of one threshold", value_text(found.single.value, objective))
-                 : "",
+  const bool shows_gain = found.single.value.value_or(0) != 0;
+  fmt::print("\n{}, by levels (down) and score bins (across)\n{}",
+             shows_gain ? fmt::format("gain in {} on rows left out over one threshold ({})", value,
+                                      value_text(found.single.value, objective))
+                        : value + " on rows left out",
              grid_text(found, objective));
   fmt::print("  * best   ~ smallest within one standard error of it\n\n");
   std::vector<std::vector<std::string>> rows = {

@@ -48,7 +48,8 @@ class SweepVerb : public CliTest {
 TEST_F(SweepVerb, ShowsTheTableWithItsBestCell) {
   const std::string text = output_of(sweep_);
   EXPECT_THAT(text, AllOf(HasSubstr("x.csv: most recall with precision >= 0.9"), HasSubstr("200 rows, 60 positive"),
-                          HasSubstr("over 0.6667 of one threshold"), HasSubstr("exact, levels from the top")));
+                          HasSubstr("gain in recall on rows left out over one threshold (0.6667)"),
+                          HasSubstr("exact, levels from the top")));
   EXPECT_THAT(text, ContainsRegex("levels +1 +all"));
   EXPECT_THAT(text, ContainsRegex("1 +infeasible +\\+0\\.0%"));
   EXPECT_THAT(text, ContainsRegex("2 +infeasible +\\+50\\.0% \\*"));
