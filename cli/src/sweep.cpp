@@ -97,11 +97,12 @@ std::vector<std::string> figures(const std::string& name, const SweepCell& cell,
           fmt::format("{} of {}", cell.fits_missed, fits - cell.fits_infeasible)};
 }
 
-void print_text(const std::string& name, const Sweep& found, const Objective& objective, const SweepOptions& options) {
+void print_text(const std::string& name, const Sweep& found, const Objective& objective, const SweepOptions& options,
+                bool weighted) {
   const std::string value = value_name(objective);
-  fmt::print("{}: {}\n  {} rows, {} positive; {}, levels from {}, {}\n", name, describe(objective),
-             count_text(found.rows), count_text(found.positives), to_string(options.method),
-             options.levels_from == LevelsFrom::kTop ? "the top" : "all rows",
+  fmt::print("{}: {}\n  {} {}, {} positive; {}, levels from {}, {}\n", name, describe(objective),
+             count_text(found.rows), weighted ? "in weight" : "rows", count_text(found.positives),
+             to_string(options.method), options.levels_from == LevelsFrom::kTop ? "the top" : "all rows",
              fmt::format("{} folds, {}", options.folds, plural_text(options.repetitions, "time")));
   const bool shows_gain = found.single.value.value_or(0) != 0;
   fmt::print("\n{}, by levels (down) and score bins (across)\n{}",
@@ -220,7 +221,7 @@ int run(const SweepFlags& flags) {
     fmt::print("{}\n", json_of(found, objective, options).dump(1));
     return code;
   }
-  print_text(name, found, objective, options);
+  print_text(name, found, objective, options, !rows.weight.empty());
   if (!flags.output.empty()) fmt::print("written to {}\n", shown(flags.output));
   return code;
 }

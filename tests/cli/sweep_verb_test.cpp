@@ -100,6 +100,15 @@ TEST_F(SweepVerb, SaysWhenUncertaintyHasTooFewValues) {
               AllOf(HasSubstr("2 (1 used)"), HasSubstr("all rows are in one")));
 }
 
+TEST_F(SweepVerb, SaysWhatIsWeight) {
+  std::string weighted = replaced(planted_table(), ",1\n", ",1,2\n");
+  weighted = replaced(replaced(weighted, ",0\n", ",0,3\n"), "label\n", "label,weight\n");
+  write_file("w.csv", weighted);
+  // 60 positives of weight 2 and 140 negatives of weight 3; no bin has both.
+  EXPECT_THAT(output_of({"sweep", "w.csv", "--precision", "0.9", "--levels", "2", "--bins", "all"}),
+              AllOf(HasSubstr("540 in weight, 120 positive"), ContainsRegex("2 +\\+50\\.0% \\*")));
+}
+
 TEST_F(SweepVerb, ABoundThatNothingMeetsHasExitCode3) {
   const RunResult result = run({"sweep", "x.csv", "--precision", "0.9", "--bins", "1"});
   EXPECT_EQ(result.exit_code, 3);
