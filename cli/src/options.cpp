@@ -36,6 +36,8 @@ Rational parse_number(const std::string& text, const std::string& flag) {
   }
 }
 
+}  // namespace
+
 std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low, std::int64_t high,
                            const char* also) {
   std::int64_t value = 0;
@@ -45,8 +47,6 @@ std::int64_t parse_integer(const std::string& text, const std::string& flag, std
   }
   return value;
 }
-
-}  // namespace
 
 void add_read_flags(CLI::App& verb, ReadFlags& flags) {
   FlagGroup group(verb, kTable);
@@ -218,7 +218,7 @@ void add_levels_from_flag(CLI::App& verb, std::string& levels_from) {
 
 FitOptions make_fit_options(const BinningFlags& flags) {
   FitOptions options;
-  if (!flags.levels.empty()) options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000, ""));
+  if (!flags.levels.empty()) options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000));
   if (flags.bins == "all") {
     options.bins = BinCount::all();
   } else if (!flags.bins.empty()) {

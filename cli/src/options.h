@@ -101,6 +101,10 @@ void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& d
 void add_levels_from_flag(CLI::App& verb, std::string& levels_from);
 [[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
 
+/// A whole number from low to high; the flag is named in errors, and what else may be given: ", or all".
+[[nodiscard]] std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low,
+                                         std::int64_t high, const char* also = "");
+
 /// "0.7,0.8" as exact fractions; the flag is named in errors.
 [[nodiscard]] std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag);
 

@@ -24,6 +24,7 @@ from limen._studies import (
     frontier,
     simulate,
 )
+from limen._sweep import Sweep, SweepCell, sweep
 
 if TYPE_CHECKING:
     from limen import uncertainty as uncertainty
@@ -57,12 +58,15 @@ __all__ = [
     "MethodSummary",
     "SimulatedTable",
     "Simulation",
+    "Sweep",
+    "SweepCell",
     "Trial",
     "compare",
     "fit_boundary",
     "frontier",
     "informs",
     "simulate",
+    "sweep",
     *_LAZY,
 ]
 

@@ -21,6 +21,7 @@
 
 #include "limen/count/samples.h"
 #include "limen/fit.h"
+#include "limen/solve/objective.h"
 
 namespace nb = nanobind;
 
@@ -44,6 +45,8 @@ using Bins = std::optional<std::variant<std::int64_t, std::string>>;
 [[nodiscard]] RealSpan real_span(const RealArray& array);
 [[nodiscard]] Samples samples_of(const Table& table);
 [[nodiscard]] Rational rational_of(const Fraction& fraction);
+/// goal: the name of the Python parameter; numbers: what was given for it.
+[[nodiscard]] Objective objective_of(const std::string& goal, const std::vector<Fraction>& numbers);
 [[nodiscard]] FitOptions fit_options(const std::string& method, std::optional<int> levels, const Bins& bins,
                                      const std::string& binning, int num_threads);
 

@@ -12,9 +12,6 @@
 #include "limen/solve/boundary.h"
 
 namespace limen::python {
-namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Objective objective_of(const std::string& goal, const std::vector<Fraction>& numbers) {
   const auto number = [&](std::size_t at) { return rational_of(numbers.at(at)); };
@@ -26,6 +23,10 @@ Objective objective_of(const std::string& goal, const std::vector<Fraction>& num
   if (goal == "f_beta") return max_f_beta(number(0));
   throw InvalidInput("fit_boundary: there is no goal \"" + goal + "\"");
 }
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Copies 0 and 1 of any type into bytes. The first row that is neither, or -1.
 template <typename Value>

@@ -3,6 +3,7 @@
 
 #include "bind.h"
 #include "limen/base/error.h"
+#include "limen/choose/sweep.h"
 #include "limen/judge/calibration.h"
 #include "limen/judge/compare.h"
 #include "limen/judge/frontier.h"
@@ -119,6 +120,62 @@ nb::dict frontier(const Table& table, const std::vector<Fraction>& bounds, int l
   return result;
 }
 
+nb::object or_none(const std::optional<double>& value) { return value ? nb::object(nb::float_(*value)) : nb::none(); }
+
+/// The members of the program's JSON.
+nb::dict dict_of(const SweepCell& cell) {
+  nb::dict result;
+  result["levels"] = cell.levels;
+  result["levels_used"] = cell.levels_used;
+  result["bins"] = cell.bins ? nb::object(nb::int_(*cell.bins)) : nb::object(nb::str("all"));
+  result["value"] = or_none(cell.value);
+  result["gain"] = or_none(cell.gain);
+  result["gain_se"] = or_none(cell.gain ? std::optional(cell.gain_se) : std::nullopt);
+  result["flagged"] = cell.flagged;
+  result["true_positives"] = cell.true_positives;
+  result["precision"] = cell.precision;
+  result["recall"] = cell.recall;
+  result["fits_missed"] = cell.fits_missed;
+  result["fits_infeasible"] = cell.fits_infeasible;
+  return result;
+}
+
+nb::dict sweep_table(const Table& table, const std::string& goal, const std::vector<Fraction>& numbers,
+                     const std::vector<int>& levels, const std::vector<std::variant<std::int64_t, std::string>>& bins,
+                     const std::string& binning, const std::string& levels_from, const std::string& method,
+                     std::uint64_t seed, int folds, int repetitions, int num_threads) {
+  SweepOptions options;
+  options.levels = levels;
+  for (const auto& count : bins) {
+    options.bins.push_back(bins_of(fit_options("exact", std::nullopt, count, binning, 0)).count);
+  }
+  options.binning = parse_binning(binning);
+  options.levels_from = parse_levels_from(levels_from);
+  options.method = parse_method(method);
+  options.seed = seed;
+  options.folds = folds;
+  options.repetitions = repetitions;
+  options.num_threads = num_threads;
+  const Objective objective = objective_of(goal, numbers);
+  const Samples samples = samples_of(table);
+  const Sweep found = without_gil([&] { return sweep(samples, objective, options); });
+  nb::list cells;
+  for (const SweepCell& cell : found.cells) cells.append(dict_of(cell));
+  const auto place = [](const std::optional<std::size_t>& at) { return at ? nb::object(nb::int_(*at)) : nb::none(); };
+  nb::dict result;
+  result["objective"] = describe(objective);
+  result["value"] = value_name(objective);
+  result["rows"] = found.rows;
+  result["positives"] = found.positives;
+  result["fits"] = found.num_fits;
+  result["single"] = dict_of(found.single);
+  result["best"] = place(found.best);
+  result["smallest"] = place(found.smallest);
+  result["sentence"] = found.why;
+  result["cells"] = cells;
+  return result;
+}
+
 /// The columns of the program's CSV files.
 nb::dict dict_of(const Simulation& simulation, const SimulatedRows& rows) {
   std::vector<double> score, uncertainty, true_positivity;
@@ -193,6 +250,9 @@ void bind_studies(nb::module_& module) {
              nb::arg("num_threads"));
   module.def("frontier", &frontier, nb::arg("table").noconvert(), nb::arg("bounds"), nb::arg("levels"),
              nb::arg("bins").none(), nb::arg("binning"), nb::arg("num_threads"));
+  module.def("sweep", &sweep_table, nb::arg("table").noconvert(), nb::arg("goal"), nb::arg("numbers"),
+             nb::arg("levels"), nb::arg("bins"), nb::arg("binning"), nb::arg("levels_from"), nb::arg("method"),
+             nb::arg("seed"), nb::arg("folds"), nb::arg("repetitions"), nb::arg("num_threads"));
   module.def("simulate", &simulate_tables, nb::arg("prior"), nb::arg("model_prior"), nb::arg("tau"), nb::arg("regions"),
              nb::arg("evidence_scale"), nb::arg("evidence_tail"), nb::arg("evidence_limit"), nb::arg("holdout_rows"),
              nb::arg("test_rows"), nb::arg("seed"));

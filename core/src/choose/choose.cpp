@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "choose/joint.h"
+#include "choose/parts.h"
 #include "choose/score_table.h"
 #include "limen/base/random.h"
 #include "limen/solve/chain.h"
@@ -19,30 +20,11 @@ namespace limen {
 namespace {
 
 using Table = detail::ScoreTable;
+using detail::jackknife_error;
+using detail::kParts;
 
-constexpr std::size_t kParts = 20;
 constexpr std::size_t kFolds = 5;
 constexpr int kJointLevels = 4;
-
-/// How `size` rows of one kind fall into the parts, each row into any of them.
-std::array<std::int64_t, kParts> split(std::int64_t size, CounterRandom& random) {
-  std::array<std::int64_t, kParts> parts{};
-  constexpr std::int64_t kFew = 4096;
-  if (size <= kFew) {
-    for (std::int64_t row = 0; row < size; ++row) ++parts[random.below(kParts)];
-    return parts;
-  }
-  // Of many rows: one part after the other, binomial by its normal approximation.
-  for (std::size_t part = 0; part + 1 < kParts; ++part) {
-    const double share = 1.0 / static_cast<double>(kParts - part);
-    const double mean = share * static_cast<double>(size);
-    const double drawn = std::round(mean + std::sqrt(mean * (1 - share)) * random.normal());
-    parts[part] = std::clamp(static_cast<std::int64_t>(drawn), std::int64_t{0}, size);
-    size -= parts[part];
-  }
-  parts.back() = size;
-  return parts;
-}
 
 std::vector<Table> split(const Table& table, std::uint64_t seed) {
   std::vector<Table> parts(kParts, Table{table.num_levels, std::vector<Counts>(table.cells.size())});
@@ -50,8 +32,8 @@ std::vector<Table> split(const Table& table, std::uint64_t seed) {
     CounterRandom random(seed, cell);
     const Counts& counts = table.cells[cell];
     if (counts.rows == 0) continue;
-    const auto positives = split(counts.positives, random);
-    const auto negatives = split(counts.rows - counts.positives, random);
+    const auto positives = detail::split(counts.positives, random);
+    const auto negatives = detail::split(counts.rows - counts.positives, random);
     for (std::size_t part = 0; part < kParts; ++part) {
       parts[part].cells[cell] = {positives[part] + negatives[part], positives[part]};
     }
@@ -198,12 +180,7 @@ struct Judged {
 /// One repetition of the cross-validation.
 Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>& parts, const Table& table,
              std::int64_t near_rows, const Objective& objective, CounterRandom& random) {
-  std::vector<std::size_t> order(kParts);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t at = kParts; at > 1; --at) std::swap(order[at - 1], order[random.below(at)]);
-  std::vector<std::vector<std::size_t>> folds(kFolds);
-  for (std::size_t at = 0; at < kParts; ++at) folds[at % kFolds].push_back(order[at]);
-
+  const std::vector<std::vector<std::size_t>> folds = detail::make_folds(kFolds, random);
   const bool minimizes = objective.goal == Goal::kCost;
   const Counts all = table.total();
   std::vector<Counts> part_totals;
@@ -279,15 +256,6 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
     judged.flagged.push_back(deployed);
   }
   return judged;
-}
-
-/// Standard error of a figure from its values without each of the parts.
-double jackknife_error(const std::vector<double>& without) {
-  const auto size = static_cast<double>(without.size());
-  const double mean = std::accumulate(without.begin(), without.end(), 0.0) / size;
-  double sum = 0;
-  for (const double value : without) sum += (value - mean) * (value - mean);
-  return std::sqrt((size - 1) / size * sum);
 }
 
 ExpectedRange expected(double mean, double rows) {
