@@ -259,6 +259,36 @@ TEST(SolveMonotone, EqualsTheExactSolverOnOneLevel) {
   }
 }
 
+// All rows above 0.5 are positive, so that every prefix of them is on the first side of the hull. A search through all
+// sums of such prefixes took 20 seconds on 3,000 scores. Nothing can be better than what the bound allows, and the free
+// optimum is not.
+TEST(SolveMonotone, FindsItsWayAlongALongSideOfTheHull) {
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (const std::uint64_t most_rows : {1, 4}) {
+    std::vector<std::vector<Bin>> levels(4);
+    for (auto& bins : levels) {
+      for (int bin = 0; bin < 150; ++bin) {
+        const double score = unit(random);
+        const auto rows = static_cast<std::int64_t>(most_rows / 2 + 1 + random() % most_rows);
+        bins.push_back({score, {rows, score > 0.5 ? rows : 0}});
+      }
+    }
+    const Grid grid = grid_from_bins({1, 2, 3}, levels);
+    for (const Objective& objective : {max_recall_at_flag_rate({1, 4}), max_recall_at_flag_rate({1, 3}),
+                                       max_precision_at_recall({1, 3}), max_precision_at_recall({3, 4})}) {
+      const Problem problem(grid, objective);
+      for (const Direction direction : kDirections) {
+        SCOPED_TRACE(describe(objective) + (direction == Direction::kUp ? ", up" : ", down"));
+        const Solution solution = solve_monotone(problem, direction);
+        EXPECT_EQ(solution.status, SolveStatus::kOptimal);
+        EXPECT_EQ(solution.flagged, solve_exact(problem).flagged);
+        EXPECT_TRUE(monotone_by_greedy(grid, solution.taken, direction));
+      }
+    }
+  }
+}
+
 TEST(SolveMonotone, SaysSoWhenTheStateLimitEndsTheSearch) {
   const Grid grid = make_large_grid(5, 300, 5);
   int limited = 0;

@@ -240,6 +240,33 @@ SearchResult search(const Relaxed& relaxed, const std::vector<std::vector<Item>>
   return result;
 }
 
+/// On a long side (see fill_side), of the stops without loss those next to a boundary's own. Unset: there are few.
+std::optional<std::vector<std::vector<Item>>> items_without_loss(const std::vector<std::vector<Item>>& all,
+                                                                 const Places& places) {
+  constexpr std::ptrdiff_t kMostPerSide = 8;
+  bool many = false;
+  std::vector<std::vector<Item>> near(all.size());
+  for (std::size_t level = 0; level < all.size(); ++level) {
+    std::vector<Item> items;
+    std::ranges::copy_if(all[level], std::back_inserter(items), [](const Item& item) { return item.loss == 0; });
+    const auto after = std::ranges::upper_bound(items, places[level], {}, &Item::first);
+    const auto first = after - std::min(after - items.begin(), kMostPerSide);
+    const auto last = after + std::min(items.end() - after, kMostPerSide);
+    near[level].assign(first, last);
+    many |= near[level].size() < items.size();
+  }
+  return many ? std::optional(std::move(near)) : std::nullopt;
+}
+
+Counts counts_of(const FallingLevels& levels, const std::vector<std::int32_t>& taken) {
+  Counts counts;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const std::int32_t stop = taken[levels.reversed ? levels.size() - 1 - level : level];
+    counts += std::ranges::lower_bound(levels.stops[level], stop, {}, &Stop::taken)->counts;
+  }
+  return counts;
+}
+
 struct Bounded {
   KnapsackSolution solution;
   double bound;  ///< on the profit
@@ -248,15 +275,25 @@ struct Bounded {
 Bounded solve_knapsack(const FallingLevels& levels, MonotoneHull& hull, const Knapsack& knapsack,
                        const ExactOptions& options) {
   const detail::HullCut cut = detail::cut_hull(hull, knapsack);
-  std::vector<std::int32_t> greedy = detail::taken_at(levels, cut.vertex.places);
-  const auto profit = static_cast<double>(knapsack.profit(cut.vertex.counts));
+  std::vector<std::int32_t> greedy = detail::taken_at(levels, cut.inside.places);
+  const auto profit = static_cast<double>(knapsack.profit(cut.inside.counts));
   if (cut.step.rows == 0) return {{std::move(greedy)}, profit};
-  Relaxed relaxed{levels, knapsack, prices_at(knapsack, cut.step, cut.vertex.counts), {}, 0};
+  const detail::HullVertex filled = detail::fill_side(levels, hull, knapsack, cut);
+  if (detail::is_closest(knapsack, cut, filled.counts)) {
+    return {{detail::taken_at(levels, filled.places)}, static_cast<double>(knapsack.profit(filled.counts))};
+  }
+  Relaxed relaxed{levels, knapsack, prices_at(knapsack, cut.step, cut.inside.counts), {}, 0};
   relaxed.best = detail::best_heights(levels, relaxed.prices.direction, Places(levels.size(), 0),
                                       Places(levels.size(), levels.last_place));
   relaxed.top = relaxed.best.back().back();
   const double gap = relaxed.prices.gap;
   const std::vector<std::vector<Item>> within_gap = items_within(relaxed, gap * kMargin);
+  if (const auto items = items_without_loss(within_gap, filled.places)) {
+    SearchResult result = search(relaxed, *items, gap * kMargin, options);
+    if (result.status == SearchStatus::kFound && detail::is_closest(knapsack, cut, counts_of(levels, result.taken))) {
+      return {{std::move(result.taken)}, profit + gap};
+    }
+  }
   KnapsackSolution solution = detail::search_from_bound(gap, std::move(greedy), [&](double limit) {
     std::vector<std::vector<Item>> items(levels.size());
     for (std::size_t level = 0; level < levels.size(); ++level) {
@@ -272,16 +309,17 @@ Bounded solve_knapsack(const FallingLevels& levels, MonotoneHull& hull, const Kn
 KnapsackSolution solve_recall(const Problem& problem, const FallingLevels& levels, MonotoneHull& hull,
                               const ExactOptions& options) {
   const auto knapsack_above = [&](const Counts& reference) {
-    Knapsack knapsack = make_recall_knapsack(problem.objective(), problem.totals(), reference);
-    // One positive at least: the precision of nothing is not defined.
-    knapsack.capacity = std::min(knapsack.capacity, knapsack.weight.positives);
-    return knapsack;
+    return make_recall_knapsack(problem.objective(), problem.totals(), reference);
   };
   detail::HullVertex start = hull.all_positives();
   if (!problem.is_feasible(start.counts)) return {detail::taken_at(levels, start.places)};
+  const Knapsack needed = knapsack_above(start.counts);
+  if (needed.weight(Counts{}) <= needed.capacity) {  // no positives are asked for
+    return {detail::taken_at(levels, detail::most_precise(levels, hull)->places)};
+  }
   // First among the vertices alone, which need no search.
   for (;;) {
-    detail::HullVertex next = detail::cut_hull(hull, knapsack_above(start.counts)).vertex;
+    detail::HullVertex next = detail::cut_hull(hull, knapsack_above(start.counts)).inside;
     if (!higher_rate(next.counts, start.counts)) break;
     start = std::move(next);
   }
@@ -313,8 +351,9 @@ Solution solve_monotone(const Problem& problem, Direction direction, const Exact
     Solution solution = detail::infeasible_solution(problem);
     if (problem.objective().goal == Goal::kPrecision) {
       // Without positives all boundaries are equally imprecise.
-      const Counts best = detail::most_precise(hull).value_or(problem.totals().all);
-      solution.best_attainable = constraint_value(problem.objective(), problem.totals(), best);
+      const auto best = detail::most_precise(levels, hull);
+      solution.best_attainable =
+          constraint_value(problem.objective(), problem.totals(), best ? best->counts : problem.totals().all);
     }
     return solution;
   }

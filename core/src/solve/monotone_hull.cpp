@@ -14,6 +14,18 @@ Linear height_along(const Counts& a, const Counts& b) {
   return {-Wide{step.positives}, Wide{step.rows}};
 }
 
+/// Raised so that a level, and with it those after it, is at `place` or after it.
+Places from_place(Places places, std::size_t level, Place place) {
+  for (; level < places.size(); ++level) places[level] = std::max(places[level], place);
+  return places;
+}
+
+/// The most slack that is less than what one positive makes along the cut side.
+Wide slack_of_a_positive(const Knapsack& knapsack, const HullCut& cut) {
+  const Wide weight = knapsack.weight(cut.step);
+  return ((weight < 0 ? -weight : weight) - 1) / cut.step.positives;
+}
+
 }  // namespace
 
 const Stop& FallingLevels::at(std::size_t level, Place place) const {
@@ -73,7 +85,7 @@ std::vector<std::vector<Wide>> best_heights(const FallingLevels& levels, const L
 MonotoneHull::MonotoneHull(const FallingLevels& levels) : levels_(levels) {
   // At a rate of 1 no boundary has more height than nothing.
   vertices_.push_back({1, 1, {}, Places(levels.size(), 0)});
-  vertices_.push_back(best_between({0, 1}, empty().places, Places(levels.size(), levels.last_place)));
+  vertices_.push_back(*best_between({0, 1}, empty().places, Places(levels.size(), levels.last_place)));
 }
 
 HullVertex MonotoneHull::best(const Linear& height) {
@@ -83,11 +95,13 @@ HullVertex MonotoneHull::best(const Linear& height) {
   const auto next =
       std::ranges::partition_point(vertices_, [&](const auto& vertex) { return compare_rate(vertex) > 0; });
   if (compare_rate(*next) == 0) return *next;
-  return *vertices_.insert(next, best_between(height, std::prev(next)->places, next->places));
+  return *vertices_.insert(next, *best_between(height, std::prev(next)->places, next->places));
 }
 
-HullVertex MonotoneHull::best_between(const Linear& height, const Places& low, const Places& high) const {
+std::optional<HullVertex> MonotoneHull::best_between(const Linear& height, const Places& low,
+                                                     const Places& high) const {
   const auto heights = best_heights(levels_, height, low, high);
+  if (heights.back().back() < kNoHeight / 2) return std::nullopt;
   HullVertex vertex{-height.rows, height.positives, {}, high};
   for (std::size_t level = levels_.size(); level-- > 0;) {
     // The lowest place of the most height that the levels after this one leave.
@@ -102,7 +116,7 @@ HullVertex MonotoneHull::best_between(const Linear& height, const Places& low, c
 HullCut cut_hull(MonotoneHull& hull, const Knapsack& knapsack) {
   const auto fits = [&](const HullVertex& vertex) { return knapsack.weight(vertex.counts) <= knapsack.capacity; };
   HullVertex outside = hull.best(knapsack.profit);
-  if (fits(outside)) return {std::move(outside), {}};
+  if (fits(outside)) return {outside, outside, {}};
   // A bound on what is flagged, or on what is missed.
   HullVertex inside = knapsack.weight.rows > 0 ? hull.empty() : hull.all_positives();
   for (;;) {
@@ -111,10 +125,47 @@ HullCut cut_hull(MonotoneHull& hull, const Knapsack& knapsack) {
     if (height(top.counts) == height(inside.counts)) {
       const Counts step =
           outside.counts.rows > inside.counts.rows ? outside.counts - inside.counts : inside.counts - outside.counts;
-      return {std::move(inside), step};
+      return {std::move(inside), std::move(outside), step};
     }
     (fits(top) ? inside : outside) = std::move(top);
   }
+}
+
+bool is_closest(const Knapsack& knapsack, const HullCut& cut, const Counts& counts) {
+  const Linear height = height_along(cut.inside.counts, cut.outside.counts);
+  const Wide slack = knapsack.capacity - knapsack.weight(counts);
+  return height(counts) == height(cut.inside.counts) && slack >= 0 && slack <= slack_of_a_positive(knapsack, cut);
+}
+
+HullVertex fill_side(const FallingLevels& levels, const MonotoneHull& hull, const Knapsack& knapsack,
+                     const HullCut& cut) {
+  const Linear height = height_along(cut.inside.counts, cut.outside.counts);
+  const Wide top = height(cut.inside.counts);
+  const Wide most_slack = slack_of_a_positive(knapsack, cut);
+  // Along the side weight rises, or falls when the constraint bounds what is missed.
+  const bool rises = knapsack.weight(cut.step) > 0;
+  const auto is_within = [&](const HullVertex& vertex) {
+    const Wide slack = knapsack.capacity - knapsack.weight(vertex.counts);
+    return height(vertex.counts) == top && (rises ? slack >= 0 : slack <= most_slack);
+  };
+  HullVertex filled = rises ? cut.inside : cut.outside;
+  Places high = rises ? cut.outside.places : cut.inside.places;
+  // Of the boundaries that agree with what the levels before it got, the smallest is kept: all others contain it.
+  for (std::size_t grid_level = 0; grid_level < levels.size(); ++grid_level) {
+    const std::size_t level = levels.reversed ? levels.size() - 1 - grid_level : grid_level;
+    for (Place last = high[level]; filled.places[level] < last;) {
+      const Place middle = last - (last - filled.places[level]) / 2;
+      auto next = hull.best_between(height, from_place(filled.places, level, middle), high);
+      if (next && is_within(*next)) {
+        filled = *std::move(next);
+      } else {
+        last = middle - 1;
+      }
+    }
+    const Place end = levels.at(level, filled.places[level]).last;
+    for (std::size_t before = 0; before <= level; ++before) high[before] = std::min(high[before], end);
+  }
+  return filled;
 }
 
 HullVertex best_f_beta(const Problem& problem, MonotoneHull& hull) {
@@ -137,14 +188,31 @@ HullVertex best_f_beta(const Problem& problem, MonotoneHull& hull) {
   }
 }
 
-std::optional<Counts> most_precise(MonotoneHull& hull) {
-  Counts best = hull.all_positives().counts;
-  if (best.rows == 0) return std::nullopt;
+std::optional<HullVertex> most_precise(const FallingLevels& levels, MonotoneHull& hull) {
+  HullVertex best = hull.all_positives();
+  if (best.counts.rows == 0) return std::nullopt;
+  Linear height;
   for (;;) {
-    const Counts next = hull.best(height_along(best, {})).counts;
-    if (next.rows == 0) return best;
-    best = next;
+    height = height_along(best.counts, {});
+    HullVertex next = hull.best(height);
+    if (next.counts.rows == 0) break;
+    best = std::move(next);
   }
+  // That is the largest one. The smallest is among the smallest that have rows of some level.
+  const Places high = best.places;
+  for (std::size_t grid_level = 0; grid_level < levels.size(); ++grid_level) {
+    const std::size_t level = levels.reversed ? levels.size() - 1 - grid_level : grid_level;
+    if (levels.at(level, high[level]).taken == 0) continue;
+    const Places low = from_place(Places(levels.size(), 0), level, levels.stops[level][1].first);
+    HullVertex candidate = *hull.best_between(height, low, high);
+    if (height(candidate.counts) < 0) continue;
+    const auto order = [&](const HullVertex& vertex) { return taken_at(levels, vertex.places); };
+    if (candidate.counts.rows < best.counts.rows ||
+        (candidate.counts.rows == best.counts.rows && order(candidate) > order(best))) {
+      best = std::move(candidate);
+    }
+  }
+  return best;
 }
 
 }  // namespace limen::detail

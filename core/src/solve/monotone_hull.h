@@ -80,27 +80,44 @@ class MonotoneHull {
 
   /// The smallest boundary of the most height. 0 <= -height.rows <= height.positives, which is not 0.
   HullVertex best(const Linear& height);
+  /// The same among the boundaries between two sequences of places, which need not be boundaries themselves. Unset:
+  /// there are none.
+  [[nodiscard]] std::optional<HullVertex> best_between(const Linear& height, const Places& low,
+                                                       const Places& high) const;
 
  private:
-  [[nodiscard]] HullVertex best_between(const Linear& height, const Places& low, const Places& high) const;
-
   const FallingLevels& levels_;
   std::vector<HullVertex> vertices_;
 };
 
-/// Where the constraint of a knapsack cuts the hull.
+/// The side of the hull that the constraint of a knapsack cuts, or the optimum where none is cut.
 struct HullCut {
-  HullVertex vertex;  ///< the end of the cut side that meets the constraint, or the optimum
-  Counts step;        ///< from one end of the side to the other; no rows: nothing is cut, `vertex` is the optimum
+  HullVertex inside;   ///< the end that meets the constraint, or the optimum
+  HullVertex outside;  ///< the other end; the same when nothing is cut
+  Counts step;         ///< from one end to the other; no rows: nothing is cut
 };
 
 /// The knapsack must have a boundary that meets it.
 [[nodiscard]] HullCut cut_hull(MonotoneHull& hull, const Knapsack& knapsack);
 
+/// True of a boundary on the cut side that meets the constraint with less slack than one positive makes: none has more
+/// profit, nor the same with fewer rows.
+[[nodiscard]] bool is_closest(const Knapsack& knapsack, const HullCut& cut, const Counts& counts);
+
+/// A boundary on the cut side, near the constraint: from the lowest level of the grid on, each level gets the most rows
+/// that the constraint allows. If it is_closest, it is the first of the equals in the order of tie-breaking. Else it
+/// may miss a bound on what is missed.
+///
+/// Sides can be long, as long as all rows above the first negative one, and then every prefix of every level is part
+/// of boundaries without loss, too many for a search.
+[[nodiscard]] HullVertex fill_side(const FallingLevels& levels, const MonotoneHull& hull, const Knapsack& knapsack,
+                                   const HullCut& cut);
+
 /// The vertex of the highest F-beta: that is constant along lines through one point, so a vertex is optimal.
 [[nodiscard]] HullVertex best_f_beta(const Problem& problem, MonotoneHull& hull);
 
-/// The counts of the most precise monotone boundary with rows. Unset: there are no positives.
-[[nodiscard]] std::optional<Counts> most_precise(MonotoneHull& hull);
+/// The most precise monotone boundary with rows, of all such the first in the order of tie-breaking. Unset: there are
+/// no positives.
+[[nodiscard]] std::optional<HullVertex> most_precise(const FallingLevels& levels, MonotoneHull& hull);
 
 }  // namespace limen::detail
