@@ -78,8 +78,10 @@ inline Fraction gain(const Objective& objective, const Counts& total, const Coun
   return {0, 1};
 }
 
-/// Equal values go to fewer rows, then to more rows at the first level that differs, then to fewer bins.
-inline std::optional<BruteForce> brute_force(const Grid& grid, const Objective& objective) {
+/// Equal values go to fewer rows, then to more rows at the first level that differs, then to fewer bins. Only
+/// boundaries that accept(taken) is true of.
+template <typename Accept>
+std::optional<BruteForce> brute_force(const Grid& grid, const Objective& objective, Accept accept) {
   const Counts total = total_counts(grid);
   std::optional<BruteForce> best;
   std::vector<std::int64_t> best_rows;
@@ -95,7 +97,7 @@ inline std::optional<BruteForce> brute_force(const Grid& grid, const Objective& 
       }
       rows.push_back(level_rows);
     }
-    if (meets(objective, grid, total, flagged)) {
+    if (meets(objective, grid, total, flagged) && accept(taken)) {
       int order = 1;  // of this boundary against the best so far
       if (best) {
         order = compare(gain(objective, total, flagged), gain(objective, total, best->flagged));
@@ -115,6 +117,10 @@ inline std::optional<BruteForce> brute_force(const Grid& grid, const Objective& 
     if (level == grid.num_levels()) return best;
     ++taken[level];
   }
+}
+
+inline std::optional<BruteForce> brute_force(const Grid& grid, const Objective& objective) {
+  return brute_force(grid, objective, [](const std::vector<std::int32_t>&) { return true; });
 }
 
 }  // namespace limen::test

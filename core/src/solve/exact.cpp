@@ -31,10 +31,14 @@
 #include "limen/solve/isotonic.h"
 #include "limen/solve/solve.h"
 #include "solve/certify.h"
+#include "solve/knapsack_search.h"
 
 namespace limen {
 namespace {
 
+using detail::KnapsackSolution;
+using detail::SearchResult;
+using detail::SearchStatus;
 using detail::Wide;
 
 /// Losses are sums of a few hundred roundings of relative size 2^-53: a margin of 1e-9 is wide.
@@ -164,13 +168,6 @@ std::vector<std::uint32_t> tie_ranks(const std::vector<State>& states) {
   return rank;
 }
 
-enum class SearchStatus { kFound, kNone, kLimit };
-
-struct SearchResult {
-  SearchStatus status = SearchStatus::kNone;
-  std::vector<std::int32_t> taken;
-};
-
 /// The best boundary within `limit` of the bound, if there is one.
 SearchResult search(const std::vector<LevelHull>& hulls, const Knapsack& knapsack, const Prices& prices, double limit,
                     const ExactOptions& options) {
@@ -233,28 +230,17 @@ SearchResult search(const std::vector<LevelHull>& hulls, const Knapsack& knapsac
   return result;
 }
 
-struct KnapsackSolution {
-  std::vector<std::int32_t> taken;
-  bool proved = true;
-};
-
 KnapsackSolution solve_knapsack(const std::vector<LevelHull>& hulls, const Chain& chain, const Knapsack& knapsack,
                                 const ExactOptions& options) {
   const Relaxation relaxation = relax(chain, knapsack);
   std::vector<std::int32_t> greedy = taken_after(chain, relaxation.vertex, hulls.size());
   if (relaxation.integral) return {std::move(greedy), true};
   const Prices prices = prices_of(chain, knapsack, relaxation);
-  // Start far below the greedy boundary's gap: the optimum is usually that close to the bound, and a search that finds
-  // nothing costs little.
-  for (double limit = prices.gap / 4096;; limit = std::min(2 * limit, prices.gap)) {
-    SearchResult result = search(hulls, knapsack, prices, limit, options);
-    if (result.status == SearchStatus::kFound) return {std::move(result.taken), true};
-    if (result.status == SearchStatus::kLimit || limit >= prices.gap) return {std::move(greedy), false};
-  }
+  return detail::search_from_bound(prices.gap, std::move(greedy),
+                                   [&](double limit) { return search(hulls, knapsack, prices, limit, options); });
 }
 
-/// Most precision with enough recall, by Dinkelbach's method: for the precision of the best boundary so far, find the
-/// one that exceeds it most; when none does, the tie-breaking choice among the equals is the answer.
+/// Most precision with enough recall: raise_precision.
 KnapsackSolution solve_recall(const Problem& problem, const std::vector<LevelHull>& hulls,
                               const ExactOptions& options) {
   const Chain& chain = problem.hull_chain();
@@ -265,7 +251,7 @@ KnapsackSolution solve_recall(const Problem& problem, const std::vector<LevelHul
   std::size_t steps = 0;
   while (steps < chain.size() && !problem.is_feasible(counts_after(chain, steps))) ++steps;
   std::vector<std::int32_t> taken = taken_after(chain, steps, hulls.size());
-  Counts reference = counts_after(chain, steps);
+  const Counts reference = counts_after(chain, steps);
   if (!problem.is_feasible(reference)) return {std::move(taken), true};
   const Knapsack needed = knapsack_above(reference);
   if (needed.weight(Counts{}) <= needed.capacity) {
@@ -287,15 +273,9 @@ KnapsackSolution solve_recall(const Problem& problem, const std::vector<LevelHul
     taken[static_cast<std::size_t>(chain[best].level)] = chain[best].taken;
     return {std::move(taken), true};
   }
-  for (;;) {
-    KnapsackSolution solution = solve_knapsack(hulls, chain, knapsack_above(reference), options);
-    const Counts flagged = flagged_counts(problem.grid(), solution.taken);
-    if (!solution.proved && !problem.is_better(flagged, reference)) return {std::move(taken), false};
-    const bool more_precise = higher_rate(flagged, reference);
-    taken = std::move(solution.taken);
-    reference = flagged;
-    if (!solution.proved || !more_precise) return {std::move(taken), solution.proved};
-  }
+  return detail::raise_precision(problem, std::move(taken), [&](const Counts& above) {
+    return solve_knapsack(hulls, chain, knapsack_above(above), options);
+  });
 }
 
 }  // namespace

@@ -86,7 +86,10 @@ Relaxation relax(const Chain& hull, const Knapsack& knapsack) {
 
 Prices prices_of(const Chain& hull, const Knapsack& knapsack, const Relaxation& relaxation) {
   if (relaxation.integral) return {knapsack.profit};
-  const Counts& cut = relaxation.cut;
+  return prices_at(knapsack, relaxation.cut, counts_after(hull, relaxation.vertex));
+}
+
+Prices prices_at(const Knapsack& knapsack, const Counts& cut, const Counts& vertex) {
   const double cut_weight = static_cast<double>(knapsack.weight(cut));
   Prices prices;
   prices.direction = {-Wide{cut.positives}, Wide{cut.rows}};
@@ -94,7 +97,7 @@ Prices prices_of(const Chain& hull, const Knapsack& knapsack, const Relaxation& 
                                      knapsack.weight.positives * knapsack.profit.rows) /
                  cut_weight;
   prices.mu = static_cast<double>(knapsack.profit(cut)) / cut_weight;
-  const Wide slack = knapsack.capacity - knapsack.weight(counts_after(hull, relaxation.vertex));
+  const Wide slack = knapsack.capacity - knapsack.weight(vertex);
   prices.gap = prices.mu * static_cast<double>(slack);
   return prices;
 }

@@ -63,6 +63,8 @@ struct Prices {
   double gap = 0;    ///< bound minus the profit of the relaxation's vertex; 0 when integral
 };
 [[nodiscard]] Prices prices_of(const Chain& hull, const Knapsack& knapsack, const Relaxation& relaxation);
+/// The same from the block that is cut and the counts of its feasible end.
+[[nodiscard]] Prices prices_at(const Knapsack& knapsack, const Counts& cut, const Counts& vertex);
 
 /// Proven bound on the objective value over all boundaries, from the relaxation over the hull chain of a grid.
 [[nodiscard]] double relaxation_bound(const Chain& hull, const Objective& objective, const Totals& totals);
