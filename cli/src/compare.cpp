@@ -188,7 +188,7 @@ void add_compare(CLI::App& program, Action& action) {
   verb->add_option("--test", flags->test, "Labelled table to judge on, one per --holdout")->required();
   verb->add_option("--precision", flags->precision, "Precision bounds, such as 0.7,0.8,0.9")->required();
   verb->add_option("--methods", flags->methods, "all, or a list such as st,mist,exact")->capture_default_str();
-  add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
+  add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all");
   add_levels_from_flag(*verb, flags->levels_from);
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");

@@ -29,6 +29,7 @@ struct FitFlags {
   ObjectiveFlags objective;
   BinningFlags binning;
   std::string levels_from = "top";
+  std::string monotone;
   TableFlags table;
   bool json = false;
 };
@@ -49,8 +50,12 @@ std::string certificate_text(const Boundary& boundary) {
   const std::string bound =
       recall ? count_text(holdout.objective_bound) + " true positives" : fmt::format("{:.6g}", holdout.objective_bound);
   if (holdout.optimal) {
-    return boundary.method == Method::kSt
-               ? "proved optimal on this hold-out: no single threshold does better"
+    return boundary.method == Method::kSt ? "proved optimal on this hold-out: no single threshold does better"
+           : boundary.monotone
+               ? fmt::format(
+                     "proved optimal on this hold-out: no boundary on these levels and bins whose thresholds never "
+                     "{} with uncertainty does better than {}",
+                     *boundary.monotone == Direction::kUp ? "fall" : "rise", bound)
                : "proved optimal on this hold-out: no boundary on these levels and bins does better than " + bound;
   }
   if (boundary.method == Method::kSmooth) return "the best of the smooth boundaries on this hold-out";
@@ -283,7 +288,7 @@ void print_choice(const Boundary& boundary) {
 /// Levels and bins say how to use the uncertainty: then nothing is left to choose.
 Method method_of(const FitFlags& flags) {
   if (!flags.method.empty()) return parse_method(flags.method);
-  const bool decided = !flags.binning.levels.empty() || !flags.binning.bins.empty();
+  const bool decided = !flags.binning.levels.empty() || !flags.binning.bins.empty() || !flags.monotone.empty();
   return decided ? Method::kExact : Method::kAuto;
 }
 
@@ -292,8 +297,9 @@ int run(const FitFlags& flags) {
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
   const Objective objective = make_objective(flags.objective);
-  FitOptions options = make_fit_options(flags.binning);
+  FitOptions options = make_fit_options(flags.binning, true);
   options.levels_from = parse_levels_from(flags.levels_from);
+  if (!flags.monotone.empty()) options.monotone = parse_direction(flags.monotone);
   options.method = method_of(flags);
   const bool is_auto = options.method == Method::kAuto;
   if (is_auto && !(flags.binning.levels.empty() && flags.binning.bins.empty())) {
@@ -324,7 +330,8 @@ int run(const FitFlags& flags) {
   boundary.score_column = flags.table.read.columns.score;
   boundary.uncertainty_column = flags.table.read.columns.uncertainty;
 
-  if (!counted && options.method != Method::kSt && result.levels_used < levels_of(options) && !is_auto) {
+  const bool levels_given = !is_auto && !options.sweep_levels && options.method != Method::kJoint;
+  if (!counted && options.method != Method::kSt && result.levels_used < levels_of(options) && levels_given) {
     fmt::print(stderr, "{}: uncertainty has too many equal values for {} levels; {} used\n", name, levels_of(options),
                result.levels_used);
   }
@@ -364,12 +371,15 @@ void add_fit(CLI::App& program, Action& action) {
   std::vector<std::string> methods;
   for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
   verb->add_option("--method", flags->method,
-                   fmt::format("{} [auto; exact when levels or bins are given]", method_names()))
+                   fmt::format("{} [auto; exact when levels, bins or --monotone are given]", method_names()))
       ->type_name("METHOD")
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
-  add_binning_flags(*verb, flags->binning, "all for exact, smooth and st, else 500");
+  add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all", true);
   add_levels_from_flag(*verb, flags->levels_from);
+  FlagGroup(*verb, "Binning")
+      .choice("--monotone", flags->monotone, "WAY", {"up", "down"},
+              "Thresholds never fall (up), or never rise (down), with uncertainty; methods exact and joint");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(

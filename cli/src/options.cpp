@@ -201,10 +201,13 @@ Objective make_objective(const ObjectiveFlags& flags) {
   return given[0];
 }
 
-void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins) {
+void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins, bool can_sweep) {
+  const std::string found = can_sweep ? "; auto: by cross-validation" : "";
   FlagGroup group(verb, "Binning");
-  group.add("--levels", flags.levels, "K", "Uncertainty levels, 1 to 1000 [32 for smooth, else 3]");
-  group.add("--bins", flags.bins, "L", "Score bins per level, or all: every distinct score [" + default_bins + "]");
+  group.add("--levels", flags.levels, "K",
+            "Uncertainty levels, 1 to 1000 [32 for smooth, 4 for joint, else 3]" + found);
+  group.add("--bins", flags.bins, "L",
+            "Score bins per level, or all: every distinct score [" + default_bins + "]" + found);
   group.choice("--binning", flags.binning, "KIND", {"equi-weight", "equi-span"},
                "equi-weight (quantiles) or equi-span (equal intervals)");
   add_threads_flag(verb, flags.threads);
@@ -216,13 +219,18 @@ void add_levels_from_flag(CLI::App& verb, std::string& levels_from) {
               "top: levels are quantiles of the rows near the decision; all: of all rows, as in the paper");
 }
 
-FitOptions make_fit_options(const BinningFlags& flags) {
+FitOptions make_fit_options(const BinningFlags& flags, bool can_sweep) {
   FitOptions options;
-  if (!flags.levels.empty()) options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000));
+  options.sweep_levels = can_sweep && flags.levels == "auto";
+  options.sweep_bins = can_sweep && flags.bins == "auto";
+  if (!flags.levels.empty() && !options.sweep_levels) {
+    options.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000, can_sweep ? ", or auto" : ""));
+  }
   if (flags.bins == "all") {
     options.bins = BinCount::all();
-  } else if (!flags.bins.empty()) {
-    options.bins = BinCount::of(parse_integer(flags.bins, "--bins", 1, 1 << 30, ", or all"));
+  } else if (!flags.bins.empty() && !options.sweep_bins) {
+    options.bins =
+        BinCount::of(parse_integer(flags.bins, "--bins", 1, 1 << 30, can_sweep ? ", all or auto" : ", or all"));
   }
   options.binning = parse_binning(flags.binning);
   options.num_threads = flags.threads;

@@ -97,9 +97,10 @@ struct BinningFlags {
   std::string binning = "equi-weight";
   int threads = 0;
 };
-void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins);
+/// can_sweep: levels and bins may be "auto".
+void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins, bool can_sweep = false);
 void add_levels_from_flag(CLI::App& verb, std::string& levels_from);
-[[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags);
+[[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags, bool can_sweep = false);
 
 /// A whole number from low to high; the flag is named in errors, and what else may be given: ", or all".
 [[nodiscard]] std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low,

@@ -240,7 +240,7 @@ void add_sweep(CLI::App& program, Action& action) {
   std::vector<std::string> methods;
   std::string names;
   for (const MethodInfo& info : method_table()) {
-    if (info.method == Method::kSmooth) continue;
+    if (info.method == Method::kSmooth || info.method == Method::kJoint || info.method == Method::kAuto) continue;
     methods.emplace_back(info.name);
     names += (names.empty() ? "" : ", ") + std::string(info.name);
   }

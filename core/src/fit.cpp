@@ -9,8 +9,10 @@
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
 #include "limen/choose/joint.h"
+#include "limen/choose/sweep.h"
 #include "limen/count/top_rows.h"
 #include "limen/judge/metrics.h"
+#include "limen/solve/monotone.h"
 #include "limen/solve/near_optimum.h"
 #include "limen/solve/smooth.h"
 
@@ -83,6 +85,20 @@ void validate(const FitOptions& options) {
   if (options.method == Method::kAuto && (options.levels || options.bins)) {
     throw InvalidInput("fit_boundary", "auto chooses levels and bins itself; with given ones name another method");
   }
+  const bool exact = options.method == Method::kExact || options.method == Method::kJoint;
+  if (options.monotone && !exact) {
+    throw InvalidInput("fit_boundary",
+                       "monotone thresholds need method exact or joint, not " + std::string(to_string(options.method)));
+  }
+  if (options.sweep_levels || options.sweep_bins) {
+    if (options.method == Method::kAuto || options.method == Method::kJoint || options.method == Method::kSmooth) {
+      throw InvalidInput("fit_boundary", "levels or bins by cross-validation are not for method " +
+                                             std::string(to_string(options.method)));
+    }
+    if ((options.sweep_levels && options.levels) || (options.sweep_bins && options.bins)) {
+      throw InvalidInput("fit_boundary", "levels or bins are both given and to be found");
+    }
+  }
   if (options.most_rows_kept < 1000) {
     throw InvalidInput("fit_boundary",
                        "most_rows_kept is " + std::to_string(options.most_rows_kept) + ", must be at least 1000");
@@ -152,6 +168,11 @@ Grid make_holdout_grid(const Samples& samples, const Objective& objective, const
 
 namespace {
 
+Solution solve_as(const FitOptions& options, const Grid& grid, const Objective& objective) {
+  return options.monotone ? solve_monotone({grid, objective}, *options.monotone)
+                          : solve(options.method, grid, objective);
+}
+
 /// weighted: the rows, when they have weights and are at hand.
 FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solution solution,
                const Objective& objective, const FitOptions& options) {
@@ -160,6 +181,10 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
   if (solution.status != SolveStatus::kInfeasible) {
     Boundary boundary;
     boundary.rule = rule_of(options.method, grid, objective, solution.taken);
+    if (options.monotone) {
+      boundary.rule.score_thresholds = monotone_thresholds(grid, solution.taken, *options.monotone);
+      boundary.monotone = options.monotone;
+    }
     boundary.objective = objective;
     boundary.method = options.method;
     boundary.binning = options.binning;
@@ -178,7 +203,7 @@ FitResult pack(std::size_t rows, const Samples* weighted, const Grid& grid, Solu
 bool is_exact_over_scores(const FitOptions& options) {
   const bool exact =
       options.method == Method::kExact || options.method == Method::kJoint || options.method == Method::kSt;
-  return exact && !bins_of(options).count;
+  return exact && !options.monotone && !bins_of(options).count;
 }
 
 std::optional<Grid> count_what_matters(const Samples& samples, const SampleRanges& ranges, const Objective& objective,
@@ -201,7 +226,7 @@ FitResult solve_holdout(const Samples& samples, const Objective& objective, cons
   }
   const Grid grid = make_holdout_grid(samples, objective, options);
   check_classes(grid, weighted != nullptr);
-  return pack(samples.size(), weighted, grid, solve(options.method, grid, objective), objective, options);
+  return pack(samples.size(), weighted, grid, solve_as(options, grid, objective), objective, options);
 }
 
 /// A fit on these edges, whatever the options say of levels.
@@ -226,6 +251,7 @@ FitResult solve_batches(std::size_t rows, const Grid& selected, const Objective&
 FitOptions single_options(FitOptions options) {
   options.method = Method::kSt;
   options.bins = std::nullopt;
+  options.monotone = std::nullopt;
   return options;
 }
 
@@ -253,10 +279,18 @@ Counted need_counted(std::optional<Counted> counted) {
   return *std::move(counted);
 }
 
+void refuse_swept(const FitOptions& options) {
+  if (options.sweep_levels || options.sweep_bins) {
+    throw InvalidInput("fit_boundary", "levels or bins by cross-validation need rows in memory");
+  }
+}
+
 BatchOverview summarize_all(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  refuse_swept(options);
   if (!is_exact_over_scores(options) || options.method == Method::kJoint || options.binning != Binning::kEquiWeight) {
     throw InvalidInput("fit_boundary",
-                       "rows in batches need method auto, exact or st, every distinct score and equi-weight levels");
+                       "rows in batches need method auto, exact or st, every distinct score, equi-weight levels and "
+                       "thresholds that need not be monotone");
   }
   const int levels = levels_of(options);
   const bool from_top = levels > 1 && levels_from_top(options);
@@ -268,6 +302,29 @@ BatchOverview summarize_all(const SampleBatches& batches, const Objective& objec
     overview.edges = top_edges(batches, overview, top_score(overview, near), levels);
   }
   return overview;
+}
+
+/// The options with the numbers of levels and bins that cross-validation finds.
+FitOptions with_swept(const Samples& samples, const Objective& objective, FitOptions options) {
+  if (!options.sweep_levels && !options.sweep_bins) return options;
+  SweepOptions how{.levels_from = options.levels_from,
+                   .binning = options.binning,
+                   .method = options.method,
+                   .num_threads = options.num_threads};
+  if (!options.sweep_levels) how.levels = {levels_of(options)};
+  if (!options.sweep_bins) how.bins = {bins_of(options).count};
+  const Sweep found = sweep(samples, objective, how);
+  options.sweep_levels = options.sweep_bins = false;
+  if (!found.best) return options;  // the bound is met nowhere: whatever is fitted says so
+  const bool minimizes = objective.goal == Goal::kCost;
+  const SweepCell* chosen = nullptr;
+  for (const SweepCell& cell : found.cells) {
+    if (cell.levels != found.cells[*found.smallest].levels || !cell.value) continue;
+    if (!chosen || (minimizes ? *cell.value < *chosen->value : *cell.value > *chosen->value)) chosen = &cell;
+  }
+  options.levels = chosen->levels;
+  options.bins = BinCount{chosen->bins};
+  return options;
 }
 
 /// What `auto` asks of rows: in memory, in batches, or counted elsewhere.
@@ -425,21 +482,23 @@ FitResult fit_auto(const Grid& grid, const Objective& objective) {
 
 }  // namespace
 
-FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    if (options.method == Method::kAuto) return fit_auto(samples, objective).fit;
+FitResult fit_boundary(const Samples& samples, const Objective& objective, const FitOptions& asked) {
+  return in_arena(objective, asked, [&] {
+    if (asked.method == Method::kAuto) return fit_auto(samples, objective).fit;
     const SampleRanges ranges = check_rows(samples);
+    const FitOptions options = with_swept(samples, objective, asked);
     return solve_holdout(samples, objective, options, count_what_matters(samples, ranges, objective, options));
   });
 }
 
-FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  return in_arena(objective, options, [&] {
-    if (options.method == Method::kAuto) return fit_auto(samples, objective);
+FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective, const FitOptions& asked) {
+  return in_arena(objective, asked, [&] {
+    if (asked.method == Method::kAuto) return fit_auto(samples, objective);
     const SampleRanges ranges = check_rows(samples);
+    const FitOptions options = with_swept(samples, objective, asked);
     const FitOptions single = single_options(options);
     std::optional<NearOptimumGrids> both;
-    if (is_exact_over_scores(options) && options.method == Method::kExact) {
+    if (is_exact_over_scores(options) && options.method != Method::kSt) {
       const auto edges = level_edges(samples, ranges, objective, options);
       both = count_near_optimum_and_single(samples, ranges, edges, objective);
     }
@@ -457,13 +516,15 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
 }
 
 FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {
+  validate(options);
   validate(objective);
   validate(grid);
+  refuse_swept(options);
   check_classes(grid, grid.totals.has_value());
   const std::int64_t rows = grid.totals ? grid.totals->num_rows : total_counts(grid).rows;
   FitResult result = options.method == Method::kAuto ? fit_auto(grid, objective)
                                                      : pack(static_cast<std::size_t>(rows), nullptr, grid,
-                                                            solve(options.method, grid, objective), objective, options);
+                                                            solve_as(options, grid, objective), objective, options);
   if (result.boundary) {
     std::size_t most_bins = 0;
     for (const auto& bins : grid.levels) most_bins = std::max(most_bins, bins.size());

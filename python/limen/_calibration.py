@@ -21,9 +21,15 @@ class LevelIsotonic:
         Uncertainty levels, 1 to 1000.
     binning : {"equi-weight", "equi-span"}
         Levels of equally many rows, or equal intervals of uncertainty.
+    shrinkage : float or "auto"
+        Pulls each level towards the calibration by the score alone: every step counts as if so many more rows were in
+        it, with the probabilities that the score alone gives to its rows. 0: each level by itself. ``"auto"``: what
+        leaves rows left out with the least log loss, in cross-validation.
 
     Attributes
     ----------
+    shrinkage_ : float
+        The shrinkage used.
     uncertainty_edges_ : ndarray
         Where the next level begins.
     steps_ : list of (ndarray, ndarray)
@@ -44,9 +50,10 @@ class LevelIsotonic:
     array([1., 0.])
     """
 
-    def __init__(self, levels: int = 3, binning: str = "equi-weight") -> None:
+    def __init__(self, levels: int = 3, binning: str = "equi-weight", shrinkage: float | str = 0.0) -> None:
         self.levels = levels
         self.binning = binning
+        self.shrinkage = shrinkage
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LevelIsotonic:
         """Fit on labelled rows.
@@ -67,8 +74,14 @@ class LevelIsotonic:
         rows = _inputs.table(y, score, uncertainty, sample_weight)
         if len(rows[0]) == 0:
             raise ValueError("X has no rows")
-        edges, steps = _core.fit_level_calibration(
-            rows, _inputs.whole_number(self.levels, "levels"), _inputs.text(self.binning, "binning")
+        is_auto = isinstance(self.shrinkage, str)
+        if is_auto and self.shrinkage != "auto":
+            raise ValueError(f'shrinkage is "{self.shrinkage}", must be a number of rows or "auto"')
+        edges, steps, self.shrinkage_ = _core.fit_level_calibration(
+            rows,
+            _inputs.whole_number(self.levels, "levels"),
+            _inputs.text(self.binning, "binning"),
+            None if is_auto else float(self.shrinkage),
         )
         self.uncertainty_edges_: np.ndarray = edges
         self.steps_: list[tuple[np.ndarray, np.ndarray]] = list(steps)

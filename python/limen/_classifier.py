@@ -116,7 +116,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     pos_label : int, float, bool or str, default=None
         The class to be flagged. None: ``classes_[1]``.
 
-    levels, bins, binning, method : default=None, None, "equi-weight", "auto"
+    levels, bins, binning, method, monotone : default=None, None, "equi-weight", "auto", None
         As in :func:`limen.fit_boundary`.
 
     cv : int, splitter, iterable, float or "prefit", default=5
@@ -206,6 +206,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         bins=None,
         binning="equi-weight",
         method="auto",
+        monotone=None,
         cv=5,
         refit=True,
         n_members=None,
@@ -227,6 +228,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.bins = bins
         self.binning = binning
         self.method = method
+        self.monotone = monotone
         self.cv = cv
         self.refit = refit
         self.n_members = n_members
@@ -536,7 +538,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         try:
             return fit_boundary(
                 rows.y, rows.score, rows.uncertainty, **goal, levels=self.levels, bins=self.bins,
-                binning=self.binning, method=self.method, sample_weight=rows.sample_weight,
+                binning=self.binning, method=self.method, monotone=self.monotone, sample_weight=rows.sample_weight,
             )  # fmt: skip
         except InfeasibleError as error:
             if self.on_infeasible == "raise":

@@ -46,11 +46,12 @@ def fit_boundary(
     max_flag_rate: Number | None = None,
     cost: tuple[Number, Number] | None = None,
     f_beta: Number | None = None,
-    levels: int | None = None,
+    levels: int | str | None = None,
     bins: int | str | None = None,
     binning: str = "equi-weight",
     levels_from: str = "top",
     method: str = "auto",
+    monotone: str | None = None,
     sample_weight: Any = None,
     num_threads: int | None = None,
 ) -> Boundary:
@@ -79,21 +80,25 @@ def fit_boundary(
         Goal: least cost, of a false positive and of a false negative.
     f_beta : number, optional
         Goal: highest F-beta for this beta.
-    levels : int, optional
+    levels : int, "auto" or None
         Uncertainty levels, 1 to 1000. Fewer are used, with a warning, where uncertainty has too many equal values.
-        None: 32 for the method ``smooth``, 3 for the others that have levels.
-    bins : int, "all" or None
-        Score bins of each level; ``"all"``: every distinct score. None: all for the methods ``exact``, ``smooth``
-        and ``st``, which need no bins, and 500 for the others.
+        ``"auto"``: as many as cross-validation finds (see :func:`limen.sweep`). None: 32 for the method ``smooth``, 4 for
+        ``joint``, 3 for the others that have levels.
+    bins : int, "all", "auto" or None
+        Score bins of each level; ``"all"``: every distinct score; ``"auto"``: by cross-validation. None: 500 for the
+        paper's methods ``hr``, ``gmt``, ``mist``, ``ew-dpmt`` and ``vw-dpmt``, all for the others.
     binning : {"equi-weight", "equi-span"}
         Quantiles, or equal intervals.
     levels_from : {"top", "all"}
         Levels are quantiles of the uncertainty of the rows near the decision, or of all rows, as in the paper.
-    method : {"auto", "st", "smooth", "exact", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"}
+    method : {"auto", "st", "smooth", "exact", "joint", "hr", "gmt", "mist", "ew-dpmt", "vw-dpmt"}
         ``"auto"`` finds out whether uncertainty tells anything beyond the score near the decision, and then takes one
         threshold (``st``), a smooth model of both (``smooth``) or some levels (``exact``), whichever does best on rows
-        left out; see ``Boundary.chosen_by``. Where ``levels`` or ``bins`` are given, nothing is left to choose:
-        ``"auto"`` is ``"exact"`` then.
+        left out; see ``Boundary.chosen_by``. Where ``levels``, ``bins`` or ``monotone`` are given, nothing is left to
+        choose: ``"auto"`` is ``"exact"`` then. ``"joint"`` finds the edges between levels together with the thresholds.
+    monotone : {"up", "down"} or None
+        Thresholds never fall (up), or never rise (down), with uncertainty: the best of these boundaries, proved so. For
+        the methods ``exact`` and ``joint``.
     sample_weight : array-like of shape (n,), optional
         Weights from 0 on.
     num_threads : int, optional
@@ -131,18 +136,22 @@ def fit_boundary(
         f_beta=f_beta,
     )
     method = _inputs.text(method, "method")
-    if method == "auto" and (levels is not None or bins is not None):
+    if method == "auto" and not (levels is None and bins is None and monotone is None):
         method = "exact"
-    levels = None if levels is None else _inputs.whole_number(levels, "levels")
+    sweep_levels, sweep_bins = (isinstance(given, str) and given == "auto" for given in (levels, bins))
+    levels = None if levels is None or sweep_levels else _inputs.whole_number(levels, "levels")
     found, best_attainable, levels_used, bins_used = _core.fit_boundary(
         _inputs.table(y, score, uncertainty, sample_weight),
         goal,
         goal_numbers,
         method,
         levels,
-        _inputs.bins_of(bins),
+        None if sweep_bins else _inputs.bins_of(bins),
+        sweep_levels,
+        sweep_bins,
         _inputs.text(binning, "binning"),
         _inputs.text(levels_from, "levels_from"),
+        None if monotone is None else _inputs.text(monotone, "monotone"),
         _inputs.threads(num_threads),
     )
     if found is None:

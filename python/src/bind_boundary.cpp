@@ -73,14 +73,18 @@ std::int64_t copy_labels(const RealArray& from, const ByteArray& to) {
 using Fitted = std::tuple<std::optional<Boundary>, std::optional<double>, int, std::optional<std::int64_t>>;
 
 Fitted fit(const Table& table, const std::string& goal, const std::vector<Fraction>& numbers, const std::string& method,
-           std::optional<int> levels, const Bins& bins, const std::string& binning, const std::string& levels_from,
-           int num_threads) {
+           std::optional<int> levels, const Bins& bins, bool sweep_levels, bool sweep_bins, const std::string& binning,
+           const std::string& levels_from, const std::optional<std::string>& monotone, int num_threads) {
   FitOptions options = fit_options(method, levels, bins, binning, num_threads);
+  options.sweep_levels = sweep_levels;
+  options.sweep_bins = sweep_bins;
   options.levels_from = parse_levels_from(levels_from);
+  if (monotone) options.monotone = parse_direction(*monotone);
   const Objective objective = objective_of(goal, numbers);
   const Samples samples = samples_of(table);
   FitResult result = without_gil([&] { return fit_boundary(samples, objective, options); });
-  return {std::move(result.boundary), result.solution.best_attainable, result.levels_used, bins_of(options).count};
+  return {std::move(result.boundary), result.solution.best_attainable, result.levels_used,
+          result.boundary ? result.boundary->bins : bins_of(options).count};
 }
 
 void decide_rows(const Boundary& boundary, const RealArray& score, const RealArray& uncertainty,
@@ -167,8 +171,8 @@ void bind_boundary(nb::module_& module) {
       .def("evaluate", &evaluate_rows, nb::arg("table").noconvert(), nb::arg("confidence"));
 
   module.def("fit_boundary", &fit, nb::arg("table").noconvert(), nb::arg("goal"), nb::arg("numbers"), nb::arg("method"),
-             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("binning"), nb::arg("levels_from"),
-             nb::arg("num_threads"));
+             nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("sweep_levels"), nb::arg("sweep_bins"),
+             nb::arg("binning"), nb::arg("levels_from"), nb::arg("monotone").none(), nb::arg("num_threads"));
   module.def(
       "describe_objective",
       [](const std::string& goal, const std::vector<Fraction>& numbers) {

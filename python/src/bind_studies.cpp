@@ -217,16 +217,19 @@ nb::dict simulate_tables(std::pair<double, double> prior, std::pair<double, doub
   return result;
 }
 
-/// uncertainty_edges, then score and probability of the steps of each level.
-nb::tuple fit_calibration(const Table& table, int levels, const std::string& binning) {
+/// uncertainty_edges, score and probability of the steps of each level, and the shrinkage. None: by cross-validation.
+nb::tuple fit_calibration(const Table& table, int levels, const std::string& binning, std::optional<double> shrinkage) {
   const Binning kind = parse_binning(binning);
   const Samples samples = samples_of(table);
-  LevelCalibration calibration = without_gil([&] { return fit_level_calibration(samples, levels, kind); });
+  LevelCalibration calibration = without_gil([&] {
+    if (!shrinkage) shrinkage = choose_shrinkage(samples, levels, kind);
+    return fit_level_calibration(samples, levels, kind, *shrinkage);
+  });
   nb::list steps;
   for (LevelCalibration::Level& level : calibration.levels) {
     steps.append(nb::make_tuple(new_array(std::move(level.score)), new_array(std::move(level.probability))));
   }
-  return nb::make_tuple(new_array(std::move(calibration.uncertainty_edges)), steps);
+  return nb::make_tuple(new_array(std::move(calibration.uncertainty_edges)), steps, *shrinkage);
 }
 
 NewArray calibrate(const DoubleArray& edges, const std::vector<std::pair<DoubleArray, DoubleArray>>& levels,
@@ -257,7 +260,7 @@ void bind_studies(nb::module_& module) {
              nb::arg("evidence_scale"), nb::arg("evidence_tail"), nb::arg("evidence_limit"), nb::arg("holdout_rows"),
              nb::arg("test_rows"), nb::arg("seed"));
   module.def("fit_level_calibration", &fit_calibration, nb::arg("table").noconvert(), nb::arg("levels"),
-             nb::arg("binning"));
+             nb::arg("binning"), nb::arg("shrinkage").none());
   module.def("calibrated_probability", &calibrate, nb::arg("edges").noconvert(), nb::arg("levels").noconvert(),
              nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert());
 }

@@ -401,7 +401,7 @@ TEST_F(Fit, ByDefaultItFindsOutWhetherUncertaintyHelps) {
   EXPECT_EQ(boundary["method"], "smooth");
   EXPECT_EQ(boundary["binning"]["from"], "top");
   EXPECT_LT(boundary["chosen_by"]["information_p"], 0.01);
-  EXPECT_EQ(boundary["chosen_by"]["candidates"].size(), 6);
+  EXPECT_EQ(boundary["chosen_by"]["candidates"].size(), 7);
   EXPECT_EQ(boundary["expected"]["by"], "cross-validation");
   // In batches: the same file.
   const RunResult batched =
@@ -443,6 +443,40 @@ TEST_F(Fit, LevelsAndBinsLeaveNothingToChoose) {
   EXPECT_EQ(counted["method"], "st");
   EXPECT_THAT(counted["chosen_by"]["why"], HasSubstr("too few rows"));
   expect_refused({"fit", "x.csv", "--precision", "0.75", "--levels-from", "bottom"}, {"--levels-from", "bottom"});
+}
+
+TEST_F(Fit, KeepsThresholdsMonotone) {
+  const Json free = json_of({"fit", "x.csv", "--precision", "0.75", "--levels", "2", "--levels-from", "all", "--json"});
+  EXPECT_EQ(free["rule"]["score_thresholds"], Json::parse("[0.65, 0.8]"));
+  EXPECT_FALSE(free["binning"].contains("monotone"));
+  const Words words = {"fit", "x.csv", "--precision", "0.75", "--levels-from", "all", "--levels", "2", "--monotone"};
+  const auto with = [&](const std::string& way, const std::string& more) {
+    Words all = words;
+    all.insert(all.end(), {way, more});
+    return all;
+  };
+  const Json up = json_of(with("up", "--json"));
+  EXPECT_EQ(up["rule"], free["rule"]);
+  EXPECT_EQ(up["binning"]["monotone"], "up");
+  const Json down = json_of(with("down", "--json"));
+  EXPECT_GE(down["rule"]["score_thresholds"][0], down["rule"]["score_thresholds"][1]);
+  EXPECT_LT(down["holdout"]["true_positives"], up["holdout"]["true_positives"]);
+  EXPECT_THAT(output_of({"fit", "x.csv", "--precision", "0.75", "--monotone", "down"}),
+              HasSubstr("whose thresholds never rise with uncertainty"));
+  expect_refused({"fit", "x.csv", "--precision", "0.75", "--monotone", "sideways"}, {"--monotone", "sideways"});
+  expect_refused({"fit", "x.csv", "--precision", "0.75", "--monotone", "up", "--method", "smooth"}, {"exact or joint"});
+}
+
+TEST_F(Fit, FindsLevelsAndBinsWhenAsked) {
+  ASSERT_EQ(run({"simulate", "-o", ".", "--holdout-rows", "5000", "--test-rows", "10"}).exit_code, 0);
+  const Json found =
+      json_of({"fit", "holdout.csv", "--precision", "0.4", "--levels", "auto", "--bins", "auto", "--json"});
+  EXPECT_EQ(found["method"], "exact");
+  const Json swept = json_of({"sweep", "holdout.csv", "--precision", "0.4", "--json"});
+  EXPECT_EQ(found["binning"]["levels"], swept["smallest"]["levels"]);
+  EXPECT_EQ(json_of({"fit", "holdout.csv", "--precision", "0.4", "--method", "joint", "--json"})["method"], "joint");
+  expect_refused({"compare", "--holdout", "x.csv", "--test", "x.csv", "--precision", "0.5", "--levels", "auto"},
+                 {"--levels", "auto"});
 }
 
 }  // namespace

@@ -361,6 +361,15 @@ Boundary random_boundary(std::mt19937_64& random, int bound_digits) {
                                  Method::kEwDpmt, Method::kVwDpmt, Method::kExact};
   boundary.method = kMethods[random() % std::size(kMethods)];
   boundary.binning = random() % 2 == 0 ? Binning::kEquiWeight : Binning::kEquiSpan;
+  if (random() % 4 == 0) {
+    const bool up = random() % 2 == 0;
+    boundary.monotone = up ? Direction::kUp : Direction::kDown;
+    std::ranges::sort(boundary.rule.score_thresholds, [up](const auto& a, const auto& b) {
+      const double first = a.value_or(INFINITY);
+      const double second = b.value_or(INFINITY);
+      return up ? first < second : first > second;
+    });
+  }
   if (random() % 3 != 0) boundary.bins = static_cast<std::int64_t>(1 + random() % 1'000'000);
   HoldoutSummary& holdout = boundary.holdout;
   holdout.rows = static_cast<std::int64_t>(1 + random() % 1'000'000'000'000);
@@ -525,7 +534,8 @@ TEST(BoundaryFromJson, RefusesObjectivesItDoesNotKnow) {
   EXPECT_EQ(refusal_with("/objective/bound", -0.5), "boundary: \"objective.bound\" is negative");
   EXPECT_EQ(refusal_with("/objective/bound", 1.5), "objective: precision bound is 1.5, must be between 0 and 1");
   EXPECT_EQ(refusal_with("/method", "magic"),
-            "method \"magic\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact");
+            "method \"magic\" is not one of st, hr, gmt, mist, ew-dpmt, vw-dpmt, smooth, exact, joint, auto");
+  EXPECT_EQ(refusal_with("/method", "auto"), "boundary: \"method\" is auto, which makes no boundary itself");
   EXPECT_EQ(refusal_with("/binning/kind", "equal"), "binning \"equal\" is not one of equi-weight, equi-span");
 }
 

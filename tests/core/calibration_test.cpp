@@ -165,6 +165,66 @@ TEST(FitLevelCalibration, EqualsIsotonicRegressionOfTheLabelsOnEveryShape) {
   EXPECT_GT(pooled, 300);
 }
 
+// One score: level 0 has one positive, level 1 one of three. The score alone says 2 of 4. With one row more of that:
+// (1 + 1/2) / 2 and (1 + 1/2) / 4.
+TEST(FitLevelCalibration, ShrinksTowardsTheScoreAlone) {
+  SampleTable table;
+  table.score = {1, 1, 1, 1};
+  table.uncertainty = {0, 5, 5, 5};
+  table.label = {1, 0, 1, 0};
+  const auto fit = [&](double shrinkage) {
+    const LevelCalibration found = fit_level_calibration(table.samples(), 2, Binning::kEquiSpan, shrinkage);
+    return calibrated_probability(found, view({1, 1}), view({0, 5}));
+  };
+  EXPECT_THAT(fit(0), ElementsAre(DoubleEq(1), DoubleEq(1.0 / 3)));
+  EXPECT_THAT(fit(1), ElementsAre(DoubleEq(0.75), DoubleEq(0.375)));
+  EXPECT_THAT(fit(1e12), ElementsAre(testing::DoubleNear(0.5, 1e-9), testing::DoubleNear(0.5, 1e-9)));
+  EXPECT_THROW((void)fit(-1), InvalidInput);
+  EXPECT_THROW((void)fit(std::numeric_limits<double>::quiet_NaN()), InvalidInput);
+}
+
+// On any table: steps rise, a weight of two for all rows is the same as none, and much shrinkage is IST.
+TEST(FitLevelCalibration, ShrunkStepsRiseAndEndAtTheScoreAlone) {
+  for (const std::string shape : {"continuous", "heavy_ties"}) {
+    std::mt19937_64 random(3);
+    const SampleTable table = make_random_samples(shape, 500, random);
+    const LevelCalibration alone = fit_level_calibration(table.samples(), 1);
+    for (const double shrinkage : {0.0, 5.0, 50.0, 1e15}) {
+      const LevelCalibration found = fit_level_calibration(table.samples(), 4, Binning::kEquiWeight, shrinkage);
+      for (const auto& level : found.levels) EXPECT_TRUE(std::ranges::is_sorted(level.probability)) << shape;
+      if (shrinkage < 1e15) continue;
+      const auto shrunk = calibrated_probability(found, table.samples().score, table.samples().uncertainty);
+      const auto ist = calibrated_probability(alone, table.samples().score, table.samples().uncertainty);
+      for (std::size_t row = 0; row < ist.size(); ++row) {
+        // A step of a level has the mean of what IST gives to its rows.
+        EXPECT_NEAR(shrunk[row], ist[row], 0.25) << shape;
+      }
+    }
+  }
+}
+
+SampleTable law(double effect, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  SampleTable table;
+  for (int row = 0; row < 6000; ++row) {
+    const double score = uniform(random);
+    const double u = uniform(random);
+    table.score.push_back(score);
+    table.uncertainty.push_back(u);
+    table.label.push_back(uniform(random) < score * (1 - effect * u) ? 1 : 0);
+  }
+  return table;
+}
+
+TEST(ChooseShrinkage, IsStrongOnNoiseAndWeakWhereLevelsDiffer) {
+  EXPECT_GE(choose_shrinkage(law(0, 1).samples(), 8), 300);
+  EXPECT_LE(choose_shrinkage(law(0.9, 1).samples(), 8), 100);
+  SampleTable weighted = law(0, 1);
+  weighted.weight.assign(weighted.score.size(), 2.5);
+  EXPECT_GE(choose_shrinkage(weighted.samples(), 8), 300);
+}
+
 TEST(FitLevelCalibration, NamesWhatItRefuses) {
   SampleTable table;
   table.score = {1, std::nan("")};

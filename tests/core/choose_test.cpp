@@ -189,6 +189,24 @@ TEST(FitAuto, IsTheSameInBatchesAndForAnyThreadCount) {
   }
 }
 
+// On its own rows the model looks better than it is: `auto` stops where rows left out meet the bound.
+TEST(FitAuto, StopsWhereRowsLeftOutSay) {
+  int earlier = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Rows rows = make_rows({.size = 5000, .effect = 3}, 100 + seed);
+    const Objective objective = max_recall_at_precision({7, 10});
+    const FitResult fit = fit_boundary(rows.samples(), objective, kAutoOptions);
+    ASSERT_TRUE(fit.boundary && fit.choice);
+    if (fit.boundary->method != Method::kSmooth) continue;
+    EXPECT_LE(fit.boundary->holdout.flagged, fit.choice->best().stop_share * 5000 + 1e-6);
+    const FitOptions smooth{.method = Method::kSmooth, .levels_from = LevelsFrom::kTop};
+    const double best = fit_boundary(rows.samples(), objective, smooth).boundary->holdout.flagged;
+    EXPECT_LE(fit.boundary->holdout.flagged, best);
+    earlier += fit.boundary->holdout.flagged < best ? 1 : 0;
+  }
+  EXPECT_GE(earlier, 5);
+}
+
 // Counted in the narrow levels that rows in memory get, every distinct score: the same boundary.
 TEST(FitAuto, IsTheSameFromCounts) {
   for (const double effect : {0.0, 1.0, 4.0}) {

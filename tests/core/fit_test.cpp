@@ -10,6 +10,7 @@
 #include <set>
 
 #include "limen/base/error.h"
+#include "limen/choose/sweep.h"
 #include "limen/judge/metrics.h"
 #include "support/random_samples.h"
 #include "support/refusal.h"
@@ -515,6 +516,103 @@ TEST(FitBoundary, NamesWhatItRefuses) {
               (void)fit_boundary(good.samples(), max_recall_at_precision({2, 1}));
             }),
             "objective: precision bound is 2, must be between 0 and 1");
+}
+
+// ---- monotone thresholds
+
+// Certain rows are worse here: the free optimum lowers the threshold with uncertainty.
+SampleTable falling_table() {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  SampleTable table;
+  for (int row = 0; row < 3000; ++row) {
+    const double score = uniform(random);
+    const double u = uniform(random);
+    table.score.push_back(score);
+    table.uncertainty.push_back(u);
+    table.label.push_back(uniform(random) < score * (0.4 + 0.6 * u) ? 1 : 0);
+  }
+  return table;
+}
+
+TEST(FitBoundary, KeepsThresholdsMonotoneWhenAsked) {
+  const SampleTable table = falling_table();
+  for (const Objective& objective : all_objectives()) {
+    const FitOptions free{.levels = 4, .levels_from = LevelsFrom::kTop};
+    const double best = fit_boundary(table.samples(), objective, free).boundary->holdout.objective_value;
+    const double single =
+        fit_boundary(table.samples(), objective, {.method = Method::kSt}).boundary->holdout.objective_value;
+    for (const Direction direction : {Direction::kUp, Direction::kDown}) {
+      FitOptions options = free;
+      options.monotone = direction;
+      const FitBesideSingle both = fit_beside_single(table.samples(), objective, options);
+      ASSERT_TRUE(both.fit.boundary) << describe(objective);
+      const Boundary& boundary = *both.fit.boundary;
+      EXPECT_EQ(boundary.monotone, direction);
+      EXPECT_TRUE(boundary.holdout.optimal);
+      EXPECT_FALSE(both.single.boundary->monotone);
+      const auto& thresholds = boundary.rule.score_thresholds;
+      for (std::size_t level = 1; level < thresholds.size(); ++level) {
+        const double before = thresholds[level - 1].value_or(INFINITY);
+        const double after = thresholds[level].value_or(INFINITY);
+        EXPECT_TRUE(direction == Direction::kUp ? before <= after : before >= after) << describe(objective);
+      }
+      const Confusion decided = evaluate(boundary.rule, table.samples()).total;
+      EXPECT_EQ(decided.flagged, boundary.holdout.flagged);
+      EXPECT_EQ(decided.true_positives, boundary.holdout.true_positives);
+      EXPECT_EQ(boundary_from_json(to_json(boundary)), boundary);
+      // Between one threshold and the free optimum.
+      const bool minimizes = objective.goal == Goal::kCost;
+      EXPECT_LE(minimizes ? best : boundary.holdout.objective_value,
+                minimizes ? boundary.holdout.objective_value : best);
+      EXPECT_LE(minimizes ? boundary.holdout.objective_value : single,
+                minimizes ? single : boundary.holdout.objective_value);
+    }
+  }
+}
+
+TEST(FitBoundary, MonotoneThresholdsAreForExactSolversInMemory) {
+  const SampleTable table = falling_table();
+  const Objective objective = max_recall_at_precision({1, 2});
+  EXPECT_EQ(refusal_of([&] {
+              (void)fit_boundary(table.samples(), objective, {.method = Method::kMist, .monotone = Direction::kUp});
+            }),
+            "fit_boundary: monotone thresholds need method exact or joint, not mist");
+  const SampleBatches batches = [&](const std::function<void(const Samples&)>& visit) { visit(table.samples()); };
+  EXPECT_THROW((void)fit_boundary(batches, objective, {.monotone = Direction::kUp}), InvalidInput);
+  const Grid grid = make_holdout_grid(table.samples(), objective, {.levels = 3});
+  EXPECT_TRUE(fit_boundary(grid, objective, {.monotone = Direction::kUp}).boundary->monotone);
+}
+
+// ---- levels and bins by cross-validation
+
+TEST(FitBoundary, FindsLevelsAndBinsByCrossValidation) {
+  const SampleTable table = falling_table();
+  const Objective objective = max_recall_at_precision({3, 5});
+  const Sweep levels = sweep(table.samples(), objective, {.bins = {std::nullopt}, .levels_from = LevelsFrom::kAll});
+  const FitResult by_levels = fit_boundary(table.samples(), objective, {.sweep_levels = true});
+  EXPECT_EQ(by_levels.levels_used, levels.cells[*levels.smallest].levels);
+  EXPECT_FALSE(by_levels.boundary->bins);
+
+  const Sweep bins = sweep(table.samples(), objective, {.levels = {4}, .levels_from = LevelsFrom::kAll});
+  const FitResult by_bins = fit_boundary(table.samples(), objective, {.levels = 4, .sweep_bins = true});
+  EXPECT_EQ(by_bins.levels_used, 4);
+  EXPECT_EQ(by_bins.boundary->bins, bins.cells[*bins.best].bins);
+}
+
+TEST(FitBoundary, CrossValidatesOnlyWhatItCan) {
+  const SampleTable table = six_rows();
+  const Objective objective = max_recall_at_precision({1, 2});
+  const auto refusal = [&](const FitOptions& options) {
+    return refusal_of([&] { (void)fit_boundary(table.samples(), objective, options); });
+  };
+  EXPECT_EQ(refusal({.method = Method::kSmooth, .sweep_levels = true}),
+            "fit_boundary: levels or bins by cross-validation are not for method smooth");
+  EXPECT_EQ(refusal({.levels = 3, .sweep_levels = true}),
+            "fit_boundary: levels or bins are both given and to be found");
+  const Grid grid = make_holdout_grid(table.samples(), objective, {});
+  EXPECT_EQ(refusal_of([&] { (void)fit_boundary(grid, objective, {.sweep_bins = true}); }),
+            "fit_boundary: levels or bins by cross-validation need rows in memory");
 }
 
 }  // namespace

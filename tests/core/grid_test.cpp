@@ -281,5 +281,30 @@ TEST(AddCounts, RefusesOtherEdges) {
   EXPECT_THROW((void)add_counts(a, b), InvalidInput);
 }
 
+// Three levels of distinct scores with the edges 1 and 2; without the edge 1 the first two are one.
+TEST(MergeLevels, PutsNeighboursTogether) {
+  const Grid grid =
+      grid_from_bins({1, 2}, {{{0.9, {2, 1}}, {0.5, {3, 0}}}, {{0.9, {1, 1}}, {0.7, {4, 2}}}, {{0.6, {5, 5}}}});
+  const Grid merged = *merge_levels(grid, {2});
+  ASSERT_EQ(merged.num_levels(), 2U);
+  ASSERT_EQ(merged.levels[0].size(), 3U);
+  EXPECT_EQ(merged.levels[0][0].counts, (Counts{3, 2}));
+  EXPECT_EQ(merged.levels[0][1].counts, (Counts{4, 2}));
+  EXPECT_EQ(merged.levels[0][2].counts, (Counts{3, 0}));
+  EXPECT_EQ(merged.levels[1][0].counts, (Counts{5, 5}));
+  EXPECT_EQ(merge_levels(grid, {})->levels[0].size(), 4U);
+  EXPECT_EQ(merge_levels(grid, {1, 2})->levels[1].size(), 2U);
+}
+
+TEST(MergeLevels, LeavesBinsApartThatOverlap) {
+  Grid grid = grid_from_bins({1}, {{{0.9, {2, 1}}, {0.5, {3, 0}}}, {{0.8, {1, 1}}, {0.5, {4, 2}}}});
+  EXPECT_TRUE(merge_levels(grid, {}));
+  assume_full_bins(grid);  // 0.5 up to 0.9 in one level, up to 0.8 in the other
+  EXPECT_FALSE(merge_levels(grid, {}));
+  Grid aligned = grid_from_bins({1}, {{{0.8, {2, 1}}, {0.5, {3, 0}}}, {{0.8, {1, 1}}, {0.5, {4, 2}}}});
+  assume_full_bins(aligned);
+  EXPECT_TRUE(merge_levels(aligned, {}));
+}
+
 }  // namespace
 }  // namespace limen

@@ -178,6 +178,21 @@ TEST(SolveSmooth, IsTheSingleThresholdOnOneLevel) {
   }
 }
 
+// The best of the stops that flag no more than asked, which is the last one or nearly so; all of them where only more
+// would do.
+TEST(SolveSmooth, FlagsNoMoreThanAsked) {
+  const Grid grid = narrow_grid(make_rows(4000, 1, 6));
+  const Problem problem(grid, max_recall_at_precision({7, 10}));
+  const Solution all = solve_smooth(problem);
+  const double share = 0.8 * static_cast<double>(all.flagged.rows) / static_cast<double>(total_counts(grid).rows);
+  const Solution fewer = solve_smooth(problem, share);
+  EXPECT_LE(static_cast<double>(fewer.flagged.rows), 0.8 * static_cast<double>(all.flagged.rows));
+  EXPECT_GE(static_cast<double>(fewer.flagged.rows), 0.75 * static_cast<double>(all.flagged.rows));
+  EXPECT_EQ(fewer.status, SolveStatus::kFeasible);
+  const Problem needs_most(grid, max_precision_at_recall({9, 10}));
+  EXPECT_EQ(solve_smooth(needs_most, 0.01).taken, solve_smooth(needs_most).taken);
+}
+
 // Thresholds follow the model, and decide the rows of the hold-out as the chain's stop does.
 TEST(SmoothThresholds, DecideTheHoldoutAsTheSolutionSays) {
   for (const double effect : {-1.0, 0.0, 0.5, 3.0}) {

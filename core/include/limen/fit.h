@@ -34,7 +34,14 @@ struct FitOptions {
   /// Score bins per level. Unset: every distinct score for `exact` and `st`, which need no bins, and 500 for the
   /// others.
   std::optional<BinCount> bins = std::nullopt;
+  /// How many levels, and bins, by cross-validation (sweep.h): the fewest levels within a standard error of the best,
+  /// with the bins that suit them. Rows in memory; not for `auto`, `joint` and `smooth`, and in place of numbers given.
+  bool sweep_levels = false;
+  bool sweep_bins = false;
   Binning binning = Binning::kEquiWeight;
+  /// Thresholds that never fall, or never rise, with uncertainty: the best of these. `exact` and `joint` only, and not
+  /// for rows in batches.
+  std::optional<Direction> monotone = std::nullopt;
   /// Threads used, 0 = all cores. The result does not depend on it.
   int num_threads = 0;
   /// Rows in batches: how many of them may be kept in memory at a time, about 30 bytes each. At least 1000.

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -258,6 +259,10 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
   return judged;
 }
 
+double in_errors(double value, double error) {
+  return error > 0 ? value / error : (value > 0 ? std::numeric_limits<double>::infinity() : 0);
+}
+
 ExpectedRange expected(double mean, double rows) {
   if (!(rows > 0)) return {};
   const double error = std::sqrt(std::max(mean * (1 - mean), 0.25 / rows) / rows);
@@ -344,11 +349,16 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
                  "): one threshold";
   } else {
     const auto is_sure = [&](std::size_t at) {
-      return is_ahead(at, 0, options.errors_over_one) && choice.candidates[at].gain > choice.candidates[at].gain_se;
+      const Candidate& candidate = choice.candidates[at];
+      const double gain = in_errors(candidate.gain, candidate.gain_se);
+      const double lift = in_errors(candidate.lift, candidate.lift_se);
+      return gain > 1 && lift > 1.5 && gain + lift > options.errors_over_one;
     };
     if (is_sure(kSmoothAt)) choice.chosen = kSmoothAt;
     for (std::size_t at = kSmoothAt + 1; at < size; ++at) {
-      if (is_sure(at) && is_ahead(at, choice.chosen, options.errors_over_smooth)) choice.chosen = at;
+      const bool ahead = is_ahead(at, kSmoothAt, options.errors_over_smooth) &&
+                         (choice.chosen <= kSmoothAt || choice.candidates[at].lift > choice.best().lift);
+      if (is_sure(at) && ahead) choice.chosen = at;
     }
     const Candidate& chosen = choice.best();
     const std::string evidence = "uncertainty informs (" + p_text(p) + ")";

@@ -10,6 +10,7 @@
 #include "limen/base/error.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/smooth.h"
+#include "limen/solve/solve.h"
 
 namespace limen {
 namespace detail {
@@ -109,6 +110,11 @@ std::vector<std::size_t> joint_partition(const ScoreTable& table, const Objectiv
     best = std::move(found);
     best_logit = logit;
   };
+  // Costs have one price.
+  if (objective.goal == Goal::kCost) {
+    look_at(std::log(objective.false_positive_cost.to_double() / objective.false_negative_cost.to_double()));
+    return best->ends;
+  }
   // Prices from a hundred-thousandth to nearly 1, then ever closer around the best.
   constexpr double kWidest = 11.5;
   double step = 0.75;
@@ -129,12 +135,20 @@ std::vector<double> joint_edges(const Grid& grid, const Objective& objective, in
   if (levels < 1 || levels > 1000) {
     throw InvalidInput("joint_edges", "levels is " + std::to_string(levels) + ", must be 1 to 1000");
   }
-  const std::int64_t near_rows = rows_near_decision(grid, score_chain(grid), objective);
-  std::vector<double> edges;
-  for (const std::size_t end : detail::joint_partition(detail::score_table(grid, near_rows), objective, levels)) {
-    if (end < grid.num_levels()) edges.push_back(grid.edges[end - 1]);
+  const std::int64_t all = total_counts(grid).rows;
+  std::int64_t near_rows = rows_near_decision(grid, score_chain(grid), objective);
+  for (;;) {
+    std::vector<double> edges;
+    for (const std::size_t end : detail::joint_partition(detail::score_table(grid, near_rows), objective, levels)) {
+      if (end < grid.num_levels()) edges.push_back(grid.edges[end - 1]);
+    }
+    if (near_rows >= all) return edges;
+    // Levels can reach far below the best single threshold: then more rows are near the decision.
+    const std::optional<Grid> merged = merge_levels(grid, edges);
+    const std::int64_t flagged = merged ? solve_exact({*merged, objective}).flagged.rows : 0;
+    if (2 * flagged <= near_rows) return edges;
+    near_rows = std::min(all, std::max(3 * flagged, 2 * near_rows));
   }
-  return edges;
 }
 
 }  // namespace limen

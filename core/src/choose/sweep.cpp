@@ -234,7 +234,10 @@ void validate(const SweepOptions& options) {
   for (const Bins& bins : options.bins) {
     if (bins) check("bins", *bins, 1, std::int64_t{1} << 30);
   }
-  if (options.method == Method::kSmooth) throw InvalidInput("sweep", "method smooth has no score bins to try");
+  if (options.method == Method::kSmooth || options.method == Method::kJoint || options.method == Method::kAuto) {
+    throw InvalidInput("sweep", "method " + std::string(to_string(options.method)) +
+                                    " has no numbers of levels and score bins to try");
+  }
   check("folds", options.folds, 2, kParts);
   check("repetitions", options.repetitions, 1, 1000);
   check("num_threads", options.num_threads, 0, std::numeric_limits<int>::max());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -271,6 +272,19 @@ Expected parse_expected(const ReadJson& json) {
   return {precision_low, precision_high, recall_low, recall_high};
 }
 
+/// A level without a threshold has one above every score.
+void check_monotone(const Rule& rule, Direction direction) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (std::size_t level = 1; level < rule.score_thresholds.size(); ++level) {
+    const double before = rule.score_thresholds[level - 1].value_or(kInfinity);
+    const double after = rule.score_thresholds[level].value_or(kInfinity);
+    if (direction == Direction::kUp ? after < before : after > before) {
+      refuse("\"binning.monotone\" is \"" + std::string(to_string(direction)) + "\", but score_thresholds[" +
+             std::to_string(level) + "] goes the other way");
+    }
+  }
+}
+
 /// Members that say more about a boundary, or nothing.
 const ReadJson* optional_object(const ReadJson& json, const char* key) {
   const auto found = json.find(key);
@@ -297,6 +311,7 @@ std::string to_json(const Boundary& boundary) {
                      {"from", to_string(boundary.levels_from)},
                      {"levels", boundary.rule.score_thresholds.size()},
                      {"bins", boundary.bins ? Json(*boundary.bins) : Json("all")}};
+  if (boundary.monotone) json["binning"]["monotone"] = to_string(*boundary.monotone);
   Json summary = {{"rows", holdout.rows}};
   if (holdout.weighted) summary["weight"] = count(holdout.weight);
   summary["positives"] = count(holdout.positives);
@@ -354,6 +369,10 @@ Boundary boundary_from_json(std::string_view text) {
   if (const ReadJson& bins = member(binning, "bins", "binning."); bins != "all") {
     boundary.bins = integer_at(binning, "bins", "binning.");
     if (*boundary.bins < 1) refuse("\"binning.bins\" is below 1");
+  }
+  if (binning.contains("monotone")) {
+    boundary.monotone = parse_direction(text_at(binning, "monotone", "binning."));
+    check_monotone(boundary.rule, *boundary.monotone);
   }
   if (integer_at(binning, "levels", "binning.") != static_cast<std::int64_t>(boundary.rule.score_thresholds.size())) {
     refuse("\"binning.levels\" is not the number of score thresholds");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string>
 
 #include "limen/base/error.h"
 #include "limen/count/shortest_decimal.h"
@@ -54,6 +55,14 @@ double cut_in(const ThresholdRange& range) {
 }
 
 }  // namespace
+
+std::string_view to_string(Direction direction) { return direction == Direction::kUp ? "up" : "down"; }
+
+Direction parse_direction(std::string_view name) {
+  if (name == "up") return Direction::kUp;
+  if (name == "down") return Direction::kDown;
+  throw InvalidInput("monotone \"" + std::string(name) + "\" is not one of up, down");
+}
 
 bool is_monotone(const Grid& grid, std::span<const std::int32_t> taken, Direction direction) {
   std::vector<ThresholdRange> ranges = threshold_ranges(grid, taken, direction);

@@ -23,7 +23,7 @@ struct SweepOptions {
   std::vector<std::optional<std::int64_t>> bins = {};
   LevelsFrom levels_from = LevelsFrom::kTop;
   Binning binning = Binning::kEquiWeight;
-  /// Any but `smooth`, which has no bins. `st` has one level.
+  /// Any but `smooth`, which has no bins, `joint` and `auto`, which find their levels. `st` has one level.
   Method method = Method::kExact;
   std::uint64_t seed = 0;
   int folds = 5;        ///< 2 to 20

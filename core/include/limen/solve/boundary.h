@@ -10,6 +10,7 @@
 
 #include "limen/count/binning.h"
 #include "limen/count/samples.h"
+#include "limen/solve/monotone_thresholds.h"
 #include "limen/solve/objective.h"
 #include "limen/solve/solve.h"
 
@@ -101,7 +102,8 @@ struct Boundary {
   std::optional<ChosenBy> chosen_by = std::nullopt;
   Binning binning = Binning::kEquiWeight;
   LevelsFrom levels_from = LevelsFrom::kAll;
-  std::optional<std::int64_t> bins = std::nullopt;  ///< unset: every distinct score
+  std::optional<std::int64_t> bins = std::nullopt;   ///< unset: every distinct score
+  std::optional<Direction> monotone = std::nullopt;  ///< how thresholds had to go with uncertainty
   HoldoutSummary holdout;
   std::optional<Expected> expected = std::nullopt;
   std::string score_column = "score";

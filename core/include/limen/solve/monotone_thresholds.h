@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "limen/count/grid.h"
@@ -15,6 +16,10 @@ enum class Direction {
   kUp,    ///< it never falls: the less certain a row, the higher the score that flags it
   kDown,  ///< it never rises
 };
+
+[[nodiscard]] std::string_view to_string(Direction direction);
+/// "up" or "down". Throws InvalidInput.
+[[nodiscard]] Direction parse_direction(std::string_view name);
 
 /// True when thresholds exist that flag exactly the taken[level] highest bins of every level and never fall (kUp) or
 /// never rise (kDown) with the level.
