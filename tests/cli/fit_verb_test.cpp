@@ -392,8 +392,8 @@ TEST_F(Fit, AnOldOutputIsReplacedWhole) {
 
 // Rows of the paper's process, whose uncertainty informs, and the same with an uncertainty that does not.
 TEST_F(Fit, ByDefaultItFindsOutWhetherUncertaintyHelps) {
-  (void)output_of({"simulate", "-o", "sim", "--prior", "1.5,8.5", "--tau", "5", "--regions", "20000", "--holdout-rows",
-                   "60000", "--test-rows", "10", "--seed", "1"});
+  (void)output_of({"simulate", "-o", "sim", "--prior", "1.5,8.5", "--tau", "3", "--regions", "5000", "--holdout-rows",
+                   "100000", "--test-rows", "10", "--seed", "1"});
   const std::string text = output_of({"fit", "sim/holdout.csv", "--precision", "0.4", "-o", "b.json"});
   EXPECT_THAT(text, AllOf(HasSubstr("auto: uncertainty informs"), HasSubstr("expected in deployment: precision"),
                           HasSubstr("on this hold-out")));
@@ -405,7 +405,7 @@ TEST_F(Fit, ByDefaultItFindsOutWhetherUncertaintyHelps) {
   EXPECT_EQ(boundary["expected"]["by"], "cross-validation");
   // In batches: the same file.
   const RunResult batched =
-      run({"fit", "sim/holdout.csv", "--precision", "0.4", "-o", "batched.json", "--max-memory", "1MB"});
+      run({"fit", "sim/holdout.csv", "--precision", "0.4", "-o", "batched.json", "--max-memory", "2MB"});
   EXPECT_EQ(batched.exit_code, 0) << batched.err;
   EXPECT_THAT(batched.err, HasSubstr("in batches"));
   EXPECT_EQ(file_text("batched.json"), file_text("b.json"));

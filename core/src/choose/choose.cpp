@@ -352,6 +352,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
       const Candidate& candidate = choice.candidates[at];
       const double gain = in_errors(candidate.gain, candidate.gain_se);
       const double lift = in_errors(candidate.lift, candidate.lift_se);
+      if (choice.information.p_value < options.overwhelming) return gain > 0 && lift > 0;
       return gain > 1 && lift > 1.5 && gain + lift > options.errors_over_one;
     };
     if (is_sure(kSmoothAt)) choice.chosen = kSmoothAt;

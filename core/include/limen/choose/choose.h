@@ -53,6 +53,8 @@ struct Choice {
 struct ChooseOptions {
   /// The test must be significant at this level before anything but one threshold is thought of.
   double significance = 0.01;
+  /// Below this p of the likelihood-ratio test any gain on rows left out will do.
+  double overwhelming = 1e-10;
   /// Standard errors by which anything must be ahead of one threshold, in `gain` and `lift` together, and levels of
   /// `smooth` in `lift`.
   double errors_over_one = 6;
@@ -74,8 +76,9 @@ inline constexpr int kNarrowLevels = 32;
 /// are left out by a seeded split of the counts of each cell, so that the answer is a function of the counts alone.
 ///
 /// 1. Unless the information test finds something, one threshold.
-/// 2. Otherwise `smooth`, if it is surely better than one threshold in cross-validation (five fifths, repeated): by six
-///    standard errors in `gain` and `lift` together, and by more than one in each.
+/// 2. Otherwise `smooth`, if it is surely better than one threshold in cross-validation (five fifths, repeated): where
+///    the test leaves no doubt (overwhelming) by anything, else by six standard errors in `gain` and `lift` together,
+///    and by more than one in each.
 /// 3. `exact` on some levels, or `joint`, if one is as surely better than one threshold, and better than `smooth` by
 ///    three standard errors in `lift`: on the rows it was fitted on it looks better than it is.
 /// Throws InvalidInput.
