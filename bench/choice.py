@@ -2,27 +2,33 @@
 # SPDX-License-Identifier: MIT
 """What `auto` chooses on real sets, and what that brings over one threshold.
 
-    bench/choice.py DATA_FOLDER [--sets adult,bank,heart,diabetes] [--seeds 5]
+    bench/choice.py DATA_FOLDER CACHE_FOLDER [--sets adult,bank,...] [--seeds 20] [--limen build/bench/bin/limen]
 
-For each seed the rows are split into training (50%, at most 60,000), hold-out (25%) and test (25%), stratified. Models are fitted on
-the training rows; the rule is chosen on the hold-out and judged on the test rows. Second columns: noise; the spread of a forest's
-trees; the second opinion of the forest beside boosting (signed).
+For each seed the rows are split into training (50%), hold-out (25%) and test (25%), stratified, at most 40,000 rows each. Logistic
+regression, gradient boosting, a forest and two networks of limen are fitted on the training rows; their predictions are kept in the
+cache folder. Rules are chosen on the hold-out and judged on the test rows by limen.compare, one pair for each seed.
 
-Gain: recall on test over that of the best single threshold on the test rows themselves at the same test precision, which favours the
-threshold a little; mean and worst over seeds. Missed: share of seeds whose test precision is below the bound. Beside `auto` the
-three levels of all rows that were the default before.
+Matched gain: recall at equal test precision along the order learnt on the hold-out, over that of one threshold; mean and worst over
+seeds. p: one-sided paired t-test. Missed: seeds whose test precision is below the bound, of `auto`, one threshold, and the three
+levels of all rows that were the default before.
 """
 
 import argparse
 import collections
 import pathlib
+import subprocess
+import tempfile
 
 import limen
 import numpy as np
 import pandas as pd
+from limen.uncertainty import second_opinion
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 SETS = {
     "adult": ("adult/adult.csv.xz", ",", "income", lambda y: y.astype(str).str.contains(">50K"), [0.8, 0.9]),
@@ -32,76 +38,148 @@ SETS = {
         "diabetes_brfss2015/diabetes_binary_health_indicators_BRFSS2015.csv.xz", ",", "Diabetes_binary", lambda y: y == 1,
         [0.5, 0.6],
     ),
+    "covid": ("covid_mexico/covid_data.csv.xz", ",", "DATE_DIED", lambda y: y != "9999-99-99", [0.5, 0.6]),
 }  # fmt: skip
-MOST_TRAINING_ROWS = 60_000
-CHOICES = {"auto": {}, "3 levels of all": {"levels": 3, "levels_from": "all"}, "st": {"method": "st"}}
+KNOWN_LATER = ["duration", "INTUBED", "ICU", "PATIENT_TYPE"]
+MOST_ROWS = 40_000
+FEW_VALUES = 12
+NETWORKS = ["postnet", "mc-dropout"]
 
 
 def load(folder, name):
-    path, separator, label, is_positive, bounds = SETS[name]
-    rows = pd.read_csv(folder / path, sep=separator).drop(columns="duration", errors="ignore")
-    y = is_positive(rows.pop(label if label in rows else rows.columns[-1])).to_numpy().astype(int)
+    path, separator, label, is_positive, _ = SETS[name]
+    rows = pd.read_csv(folder / path, sep=separator).drop(columns=KNOWN_LATER, errors="ignore")
+    return rows, is_positive(rows.pop(label)).to_numpy().astype(int)
+
+
+def as_numbers(rows):
+    """Text as the codes of its values; and which columns were text."""
     text = [column for column in rows if not pd.api.types.is_numeric_dtype(rows[column])]
+    codes = rows.copy()
     if text:
-        rows[text] = OrdinalEncoder().fit_transform(rows[text].astype(str))
-    return rows.to_numpy(dtype=np.float64), y, bounds
+        codes[text] = OrdinalEncoder().fit_transform(rows[text].astype(str))
+    return codes, text
 
 
-def columns_of(boosting, forest, X, random):
+def split(y, seed):
+    train, rest = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
+    holdout, test = train_test_split(rest, train_size=0.5, stratify=y[rest], random_state=seed)
+    return train[:MOST_ROWS], holdout[:MOST_ROWS], test[:MOST_ROWS]
+
+
+def fit_and_predict(rows, y, seed):
+    """Scores, and what the fitted models tell beside them, of hold-out (h) and test rows (t)."""
+    codes, text = as_numbers(rows)
+    X = codes.to_numpy(float)
+    few = [at for at, name in enumerate(codes) if name in text or codes[name].nunique() <= FEW_VALUES]
+    many = [at for at in range(X.shape[1]) if at not in few]
+    train, holdout, test = split(y, seed)
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), few), (StandardScaler(), many))
+    logistic = make_pipeline(encoder, LogisticRegression(max_iter=400)).fit(X[train], y[train])
+    boosting = HistGradientBoostingClassifier(random_state=seed).fit(X[train], y[train])
+    forest = RandomForestClassifier(60, min_samples_leaf=5, random_state=seed).fit(X[train], y[train])
+    found = {"train": train, "hold": holdout, "test": test, "yh": y[holdout], "yt": y[test]}
+    for part, where in (("h", holdout), ("t", test)):
+        found[f"lin_{part}"] = logistic.predict_proba(X[where])[:, 1]
+        found[f"boost_{part}"] = boosting.predict_proba(X[where])[:, 1]
+        trees = np.stack([tree.predict_proba(X[where])[:, 1] for tree in forest.estimators_])
+        found[f"forest_{part}"], found[f"spread_{part}"] = trees.mean(axis=0), trees.std(axis=0)
+        found[f"leaf_{part}"] = limen.uncertainty.leaf_evidence(forest, X[where]).uncertainty
+        margins = [np.ravel(margin).copy() for margin in boosting.staged_decision_function(X[where])]
+        found[f"stages_{part}"] = np.stack([margins[round(share * len(margins)) - 1] for share in (0.25, 0.5, 0.75, 1)])
+    return found
+
+
+def train_networks(program, rows, y, found, seed):
+    predicted = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for part in ("train", "hold", "test"):
+            rows.assign(target=y).iloc[found[part]].to_csv(folder / f"{part}.csv", index=False)
+        for model in NETWORKS:
+            train = [program, "train", folder / "train.csv", "-o", folder / model, "--label", "target", "--model", model]
+            subprocess.run([*train, "--seed", str(seed), "--threads", "1"], check=True, capture_output=True)
+            for part in ("hold", "test"):
+                predict = [program, "predict", folder / model, folder / f"{part}.csv", "-o", folder / "predictions.csv"]
+                subprocess.run([*predict, "--threads", "1"], check=True, capture_output=True)
+                table = pd.read_csv(folder / "predictions.csv")
+                (folder / "predictions.csv").unlink()
+                predicted[f"{model}_{part[0]}"] = table["score"].to_numpy()
+                predicted[f"{model}_u_{part[0]}"] = table["uncertainty"].to_numpy()
+    return predicted
+
+
+def columns_of(found, networks, part, seed):
     """(score, second column) by name."""
-    p = boosting.predict_proba(X)[:, 1]
-    trees = np.stack([tree.predict_proba(X)[:, 1] for tree in forest.estimators_])
-    q, spread = trees.mean(axis=0), trees.std(axis=0)
+    random = np.random.default_rng(seed * 2 + (part == "t"))
+    logistic, boosting, forest = (found[f"{name}_{part}"] for name in ("lin", "boost", "forest"))
+    late = found[f"stages_{part}"][3] - found[f"stages_{part}"][2]
     return {
-        "boosting, noise": (p, random.random(len(p))),
-        "boosting, spread of a forest": (p, spread),
-        "boosting, second opinion": (p, limen.uncertainty.second_opinion(p, q)),
-        "forest, its spread": (q, spread),
+        "logistic, noise": (logistic, random.random(len(logistic))),
+        "logistic, second opinion of boosting": (logistic, second_opinion(logistic, boosting)),
+        "forest, spread of its trees": (forest, found[f"spread_{part}"]),
+        "forest, leaf evidence": (forest, found[f"leaf_{part}"]),
+        "boosting, noise": (boosting, random.random(len(boosting))),
+        "boosting, spread of a forest": (boosting, found[f"spread_{part}"]),
+        "boosting, its last iterations": (boosting, late),
+        "boosting, second opinion of a forest": (boosting, second_opinion(boosting, forest)),
+        "boosting, second opinion of logistic": (boosting, second_opinion(boosting, logistic)),
+        **{f"{model}, its own": (networks[f"{model}_{part}"], networks[f"{model}_u_{part}"]) for model in NETWORKS},
     }
 
 
-def gain_at_equal_precision(y, score, found):
-    """Of a boundary's test figures over the best single threshold on the same rows; 0 where it flags nothing."""
-    if not found.flagged:
-        return 0.0
-    single = limen.fit_boundary(y, score, np.zeros(len(y)), min_precision=found.precision, method="st")
-    return found.recall / single.recall - 1
+def cached(path, make):
+    if not path.exists():
+        np.savez(path, **make())
+    return np.load(path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("cache", type=pathlib.Path)
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--limen", default="build/bench/bin/limen")
     arguments = parser.parse_args()
-    print("| set | columns | bound | rule | chosen | gain, mean | worst | missed |")
-    print("|---|---|---|---|---|---|---|---|")
+    arguments.cache.mkdir(exist_ok=True)
+    print("| set | bound | score, second column | chosen by auto | auto, mean | worst | p | 3 levels, mean | worst | missed |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    missed = collections.Counter()
     for name in arguments.sets.split(","):
-        X, y, bounds = load(arguments.folder, name)
-        results = collections.defaultdict(list)
+        rows, y = load(arguments.folder, name)
+        bounds = SETS[name][-1]
+        pairs = collections.defaultdict(lambda: ([], []))
         for seed in range(arguments.seeds):
-            train, rest = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
-            holdout, test = train_test_split(rest, train_size=0.5, stratify=y[rest], random_state=seed)
-            train = train[:MOST_TRAINING_ROWS]
-            boosting = HistGradientBoostingClassifier(random_state=seed).fit(X[train], y[train])
-            forest = RandomForestClassifier(60, min_samples_leaf=5, n_jobs=-1, random_state=seed).fit(X[train], y[train])
-            random = np.random.default_rng(seed)
-            seen, fresh = (columns_of(boosting, forest, X[rows], random) for rows in (holdout, test))
-            for columns in seen:
-                for bound in bounds:
-                    for rule, options in CHOICES.items():
-                        try:
-                            boundary = limen.fit_boundary(y[holdout], *seen[columns], min_precision=bound, **options)
-                        except limen.InfeasibleError:
-                            continue
-                        found = boundary.evaluate(y[test], *fresh[columns])
-                        gain = gain_at_equal_precision(y[test], fresh[columns][0], found)
-                        results[columns, bound, rule].append((gain, found.precision < bound, boundary.method))
-        for (columns, bound, rule), found in results.items():
-            gains, missed, methods = zip(*found, strict=True)
-            chosen = ", ".join(f"{method} {count}" for method, count in collections.Counter(methods).most_common())
-            print(f"| {name} | {columns} | {bound} | {rule} | {chosen} | {100 * np.mean(gains):+.1f}% | "
-                  f"{100 * min(gains):+.1f}% | {np.mean(missed):.2f} |", flush=True)  # fmt: skip
+            found = cached(arguments.cache / f"{name}_{seed}.npz", lambda seed=seed: fit_and_predict(rows, y, seed))
+            networks = cached(
+                arguments.cache / f"{name}_{seed}_net.npz",
+                lambda seed=seed, found=found: train_networks(arguments.limen, rows, y, found, seed),
+            )
+            for at, part in enumerate("ht"):
+                for columns, pair in columns_of(found, networks, part, seed).items():
+                    pairs[columns][at].append((found[f"y{part}"], *pair))
+        for columns, (holdouts, tests) in pairs.items():
+            now = limen.compare(holdouts, tests, min_precision=bounds, methods=["st", "auto"])
+            before = limen.compare(
+                holdouts, tests, min_precision=bounds, methods=["exact"], levels=3, levels_from="all"
+            )
+            for bound in bounds:
+                st, auto, levels = now.get("st", bound), now.get("auto", bound), before.get("exact", bound)
+                gains = [
+                    [a.matched_recall / b.matched_recall - 1 if b.matched_recall else 0.0
+                     for a, b in zip(summary.trials, st.trials, strict=True)]
+                    for summary in (auto, levels)
+                ]  # fmt: skip
+                chosen = collections.Counter(trial.method for trial in auto.trials)
+                missed.update(auto=auto.missed, st=st.missed, levels=levels.missed, fits=len(holdouts))
+                figures = " | ".join(f"{100 * np.mean(g):+.1f}% | {100 * min(g):+.1f}%" for g in gains[:1])
+                p = "" if set(chosen) == {"st"} else f"{auto.p_value_matched:.2g}"
+                print(f"| {name} | {bound} | {columns} | {', '.join(f'{m} {n}' for m, n in chosen.most_common())} | "
+                      f"{figures} | {p} | {100 * np.mean(gains[1]):+.1f}% | {100 * min(gains[1]):+.1f}% | "
+                      f"{auto.missed} / {st.missed} / {levels.missed} |", flush=True)  # fmt: skip
+    print(f"\nMissed bounds of {missed['fits']} fits: auto {missed['auto']}, one threshold {missed['st']}, "
+          f"three levels {missed['levels']}.")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import warnings
 
 import limen
 import numpy as np
-from choice import load
+import choice
 from limen import _trees, uncertainty
 from limen._auto_uncertainty import AutoSource
 from scipy.stats import spearmanr
@@ -45,6 +45,11 @@ from sklearn.preprocessing import StandardScaler
 MOST_ROWS = 40_000
 SETS = "adult,bank,heart,diabetes"
 BOOSTING = ("hist", "lightgbm", "xgboost", "catboost")
+
+
+def numbers_of(folder, data):
+    rows, y = choice.load(folder, data)
+    return choice.as_numbers(rows)[0].to_numpy(float), y
 
 
 def make(name, seed):
@@ -171,7 +176,7 @@ def times_of(name, model, X, y, train, test):
 
 
 def print_times(folder, data):
-    X, y, _ = load(folder, data)
+    X, y = numbers_of(folder, data)
     train, test = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=0)
     train, test = train[:MOST_ROWS], test[:MOST_ROWS]
     models = {name: make(name, 0) for name in (*BOOSTING, "logistic")}
@@ -202,7 +207,8 @@ def main():
         return print_times(arguments.folder, sets[0])
     results = collections.defaultdict(list)
     for data in sets:
-        X, y, bounds = load(arguments.folder, data)
+        X, y = numbers_of(arguments.folder, data)
+        bounds = choice.SETS[data][-1]
         for seed in range(arguments.seeds):
             train, rest = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
             holdout, test = train_test_split(rest, train_size=0.5, stratify=y[rest], random_state=seed)

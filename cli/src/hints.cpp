@@ -55,6 +55,8 @@ std::string hint(const InvalidInput& error, const CLI::App& verb) {
       return has(verb, "--format") ? " (say its format with --format, or name the file by it)" : "";
     case Cause::kUnknownFormat:
       return has(verb, "--output-format") ? " (or say it with --output-format)" : "";
+    case Cause::kTooLittleMemory:
+      return has(verb, "--max-memory") ? " (allow more with --max-memory, or name another --method)" : "";
     default:
       return "";
   }

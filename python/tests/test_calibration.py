@@ -126,3 +126,27 @@ def test_bad_rows_to_calibrate_are_refused(fitted):
         fitted.calibrate([0.5, 0.5], [0.5, np.nan])
     with pytest.raises(ValueError, match="calibrated_probability: score has 1 rows, uncertainty has 2"):
         fitted.calibrate([0.5], [0.5, 0.5])
+
+
+def test_shrinkage_pulls_levels_towards_the_score_alone():
+    # One score; one positive in the first level, one of three in the second, two of four together.
+    rows, labels = [[1, 0], [1, 5], [1, 5], [1, 5]], [1, 0, 1, 0]
+
+    def levels(shrinkage):
+        fitted = limen.LevelIsotonic(levels=2, binning="equi-span", shrinkage=shrinkage).fit(rows, labels)
+        assert fitted.shrinkage_ == shrinkage
+        return fitted.calibrate([1, 1], [0, 5])
+
+    assert levels(0).tolist() == [1, 1 / 3]
+    assert levels(1).tolist() == [0.75, 0.375]
+    assert levels(1e12) == pytest.approx([0.5, 0.5])
+
+
+def test_shrinkage_is_found_by_cross_validation():
+    random = np.random.default_rng(1)
+    noise = limen.LevelIsotonic(levels=8, shrinkage="auto").fit(np.column_stack([SCORE, random.random(len(Y))]), Y)
+    assert noise.shrinkage_ >= 100
+    with pytest.raises(ValueError, match='shrinkage is "much", must be a number of rows or "auto"'):
+        limen.LevelIsotonic(shrinkage="much").fit(X, Y)
+    with pytest.raises(ValueError, match="shrinkage is -1"):
+        limen.LevelIsotonic(shrinkage=-1).fit(X, Y)

@@ -85,6 +85,14 @@ TEST_F(Formats, WhatNeedsAllRowsIsRefusedWhenTheyDoNotFit) {
   EXPECT_THAT(result.err, HasSubstr("rows in batches need method auto, exact or st"));
 }
 
+TEST_F(Formats, TooLittleMemoryForTheChoiceNamesTheWayOut) {
+  ASSERT_EQ(run({"simulate", "-o", ".", "--holdout-rows", "30000", "--test-rows", "10"}).exit_code, 0);
+  const RunResult result = run({"fit", "holdout.csv", "--precision", "0.3", "--max-memory", "100KB"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("rows are near the decision, and there is memory for"),
+                                HasSubstr("--max-memory"), HasSubstr("--method")));
+}
+
 TEST_F(Formats, CountsMadeElsewhereGiveTheBoundaryOfTheRows) {
   // The hand table counted by level and score. The lower edge of level 0 is not used.
   write_file("counts.csv",

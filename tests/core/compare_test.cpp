@@ -155,6 +155,39 @@ TEST(CompareMethods, FitsAndJudgesAsTheSingleStepsDo) {
   EXPECT_GT(infeasible, 0);
 }
 
+// What `auto` chose is judged as it was fitted, also where it stops before the best boundary of its method.
+TEST(CompareMethods, JudgesTheBoundaryThatAutoGives) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto table = [&] {
+    SampleTable rows;
+    for (int row = 0; row < 8000; ++row) {
+      const double score = uniform(random);
+      const double u = uniform(random);
+      rows.score.push_back(score);
+      rows.uncertainty.push_back(u);
+      rows.label.push_back(uniform(random) < score * (1.1 - u) ? 1 : 0);
+    }
+    return rows;
+  };
+  const SampleTable holdout = table();
+  const SampleTable test = table();
+  const std::vector<SamplePair> pairs = {{holdout.samples(), test.samples()}};
+  CompareOptions options;
+  options.methods = {Method::kAuto};
+  options.precision_bounds = {{3, 5}, {7, 10}};
+  for (const MethodSummary& summary : compare_methods(pairs, options)) {
+    const FitResult alone =
+        fit_boundary(holdout.samples(), max_recall_at_precision(summary.bound), {.method = Method::kAuto});
+    ASSERT_NE(alone.boundary->method, Method::kSt);
+    const Trial& trial = summary.trials[0];
+    EXPECT_EQ(trial.method, alone.boundary->method);
+    expect_equal(trial.holdout, evaluate(alone.boundary->rule, holdout.samples()).total);
+    expect_equal(trial.test, evaluate(alone.boundary->rule, test.samples()).total);
+    EXPECT_EQ(summary.missed, trial.test.precision() < summary.bound.to_double() ? 1U : 0U);
+  }
+}
+
 // The gap of weighted rows came out in the units that weights are rounded to, near 1e-12 of a row: weights of one made
 // a gap of 3 true positives one of 8e12. Without weights the bound is rounded down to whole rows, with weights it is
 // not.

@@ -71,8 +71,10 @@ Grid count_top(const Rows& rows, Range<double> scores, std::vector<double> edges
   for (std::size_t level = 0; level < num_levels; ++level)
     num_top += static_cast<std::size_t>(counts[2 * level + 1].rows);
   if (num_top > most_rows) {
-    throw InvalidInput("count_top", std::to_string(num_top) + " rows are near the decision, and there is memory for " +
-                                        std::to_string(most_rows));
+    throw InvalidInput(
+        "count_top",
+        std::to_string(num_top) + " rows are near the decision, and there is memory for " + std::to_string(most_rows),
+        Cause::kTooLittleMemory);
   }
   const auto top = detail::collect(rows, Range<Real>{static_cast<Real>(score), static_cast<Real>(scores.high)},
                                    [] { return [](std::size_t, Key) { return true; }; });

@@ -150,10 +150,11 @@ std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method
     FitOptions fit = options.fit;
     fit.method = method;
     std::vector<double> edges;
+    FitResult chosen;
     if (method == Method::kAuto) {
       fit.levels = std::nullopt;
       fit.bins = std::nullopt;
-      const FitResult chosen = fit_boundary(pair.holdout, objective, fit);
+      chosen = fit_boundary(pair.holdout, objective, fit);
       fit.method = chosen.boundary ? chosen.boundary->method : Method::kSt;
       if (chosen.boundary) edges = chosen.boundary->rule.uncertainty_edges;
     } else {
@@ -169,8 +170,15 @@ std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method
       chain_of_counted = &counted;
       trials.push_back(try_method(pair, counted, fit.method, chain, bound));
     }
-    trials.back().method = fit.method;
-    trials.back().gap = trials.back().solution->gap * counted.holdout.unit;
+    Trial& trial = trials.back();
+    if (chosen.boundary) {
+      // `auto` may stop earlier than the best boundary of the method it chose.
+      trial.solution = chosen.solution;
+      trial.holdout = evaluate(chosen.boundary->rule, pair.holdout).total;
+      trial.test = evaluate(chosen.boundary->rule, pair.test).total;
+    }
+    trial.method = fit.method;
+    trial.gap = trial.solution->gap * counted.holdout.unit;
   }
   return trials;
 }

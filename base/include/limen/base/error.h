@@ -20,6 +20,7 @@ enum class Cause {
   kNoRows,            ///< a table without any row, where one is needed
   kFileChanged,       ///< a file is not what it was when it was first read
   kOneClass,          ///< all rows are of one class
+  kTooLittleMemory,   ///< more rows have to be kept than was allowed
 };
 
 /// Where something is wrong. What does not apply is empty.
