@@ -66,11 +66,11 @@ def test_it_follows_the_conventions_of_scikit_learn(fitted):
     import sklearn.exceptions
 
     calibrator = limen.LevelIsotonic(levels=5, binning="equi-span")
-    assert calibrator.get_params() == {"levels": 5, "binning": "equi-span"}
+    assert calibrator.get_params() == {"levels": 5, "binning": "equi-span", "shrinkage": 0.0}
     assert repr(calibrator) == "LevelIsotonic(levels=5, binning='equi-span')"
     assert repr(limen.LevelIsotonic()) == "LevelIsotonic()"
     clone = sklearn.base.clone(fitted)
-    assert clone.get_params() == {"levels": 4, "binning": "equi-weight"}
+    assert clone.get_params() == {"levels": 4, "binning": "equi-weight", "shrinkage": 0.0}
     assert not hasattr(clone, "steps_")
     assert clone.set_params(levels=2) is clone
     assert clone.levels == 2

@@ -8,7 +8,7 @@ HOLDOUT, TEST = make_rows(2000, seed=1), make_rows(2000, seed=2)
 
 
 def test_compare_agrees_with_fits_and_evaluations():
-    found = limen.compare(HOLDOUT, TEST, min_precision=0.6, methods=["exact", "st", "exact"])
+    found = limen.compare(HOLDOUT, TEST, min_precision=0.6, methods=["exact", "st", "exact"], levels_from="all")
     assert [summary.method for summary in found] == ["exact", "st"]
     boundary = limen.fit_boundary(*HOLDOUT, min_precision=0.6, method="exact", levels_from="all")
     judged = boundary.evaluate(*TEST)
@@ -107,7 +107,7 @@ def test_simulated_tables_go_into_fits_and_comparisons():
         assert (values == again.holdout.to_dict()[name]).all()
     other = limen.simulate(regions=300, holdout_rows=4000, test_rows=0, seed=4)
     assert (other.holdout.y != data.holdout.y).any()
-    boundary = limen.fit_boundary(*data.holdout.columns, min_precision=0.5, levels=3, levels_from="all")
+    boundary = limen.fit_boundary(*data.holdout.columns, min_precision=0.5, levels=3)
     (trial,) = limen.compare(data.holdout, [data.test], min_precision=0.5, methods="exact")[0].trials
     assert trial.holdout_recall == boundary.recall
     assert trial.test_recall == boundary.evaluate(*data.test.columns).recall

@@ -72,7 +72,7 @@ def test_sweep_takes_weights_and_single_numbers():
         ({"min_precision": 0.6, "levels": [2.5]}, TypeError, "levels is 2.5, must be a whole number"),
         ({"min_precision": 0.6, "bins": ["many"]}, ValueError, "many"),
         ({"min_precision": 0.6, "method": "smooth"}, ValueError, "smooth has no numbers of levels and score bins"),
-        ({"min_precision": 0.6, "method": "auto"}, ValueError, 'method "auto" is not one of'),
+        ({"min_precision": 0.6, "method": "auto"}, ValueError, "auto has no numbers of levels and score bins"),
         ({"min_precision": 0.6, "seed": -1}, ValueError, "seed is -1, which is too small"),
         ({"min_precision": 0.6, "folds": 21}, ValueError, "folds is 21, must be 2 to 20"),
     ],

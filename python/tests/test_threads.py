@@ -22,7 +22,7 @@ CALLS = {
     "frontier": lambda: limen.frontier(*ROWS),
     "simulate": lambda: limen.simulate(regions=1000, holdout_rows=1000, test_rows=1000),
     "LevelIsotonic.fit": lambda: _core.fit_level_calibration(
-        (ROWS[0].view(np.uint8), *ROWS[1:], None), 3, "equi-weight"
+        (ROWS[0].view(np.uint8), *ROWS[1:], None), 3, "equi-weight", 0.0
     ),
     "LevelIsotonic.calibrate": lambda: CALIBRATOR.calibrate(*ROWS[1:]),
     "labels": lambda: _core.copy_labels(ROWS[1], np.empty(20_000, np.uint8)),
