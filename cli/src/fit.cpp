@@ -58,7 +58,10 @@ std::string certificate_text(const Boundary& boundary) {
                      *boundary.monotone == Direction::kUp ? "fall" : "rise", bound)
                : "proved optimal on this hold-out: no boundary on these levels and bins does better than " + bound;
   }
-  if (boundary.method == Method::kSmooth) return "the best of the smooth boundaries on this hold-out";
+  if (boundary.method == Method::kSmooth) {
+    return boundary.chosen_by ? "a smooth boundary, stopped where rows left out meet the bound"
+                              : "the best of the smooth boundaries on this hold-out";
+  }
   const double gap = std::abs(holdout.objective_bound - holdout.objective_value);
   return fmt::format("no boundary on these levels and bins does better than {}; gap {}", bound,
                      recall ? count_text(gap) : fmt::format("{:.3g}", gap));

@@ -265,5 +265,59 @@ TEST(TopRows, CutsAndEdgesAreThoseOfTheHighestScores) {
   }
 }
 
+// Many rows are counted in bins that cut the scores, not the counts: what a boundary flags of the bins it flags of the
+// rows, in memory and in batches.
+TEST(TopRows, OfManyRowsAreCountedInBins) {
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  const std::size_t size = (std::size_t{1} << 20) + 300'000;
+  std::vector<float> score(size);
+  std::vector<float> uncertainty(size);
+  std::vector<std::uint8_t> label(size);
+  for (std::size_t row = 0; row < size; ++row) {
+    score[row] = std::round(uniform(random) * 100'000) / 100'000;
+    uncertainty[row] = uniform(random);
+    label[row] = uniform(random) < score[row] * (0.5F + 0.5F * uncertainty[row]) ? 1 : 0;
+  }
+  const Samples samples{std::span<const float>(score), std::span<const float>(uncertainty), label, {}};
+  const double from = top_score(samples, (std::int64_t{1} << 20) + 100'000);
+  const std::vector<double> edges = top_edges(samples, from, 4);
+  const Grid grid = count_top(samples, validate(samples), edges, from);
+  validate(grid);
+  ASSERT_EQ(grid.num_levels(), 4U);
+  EXPECT_EQ(total_counts(grid).rows, static_cast<std::int64_t>(size));
+  for (const auto& bins : grid.levels) {
+    EXPECT_GT(bins.size(), 4000U);
+    EXPECT_LT(bins.size(), 4100U);
+  }
+  for (const std::size_t share : {10U, 3U, 2U}) {
+    std::vector<std::int32_t> taken;
+    for (const auto& bins : grid.levels) taken.push_back(static_cast<std::int32_t>(bins.size() / share));
+    const Counts flagged = flagged_counts(grid, taken);
+    const Confusion decided = evaluate(make_rule(grid, taken), samples).total;
+    EXPECT_EQ(decided.flagged, static_cast<double>(flagged.rows));
+    EXPECT_EQ(decided.true_positives, static_cast<double>(flagged.positives));
+  }
+  const SampleBatches batches = [&](const std::function<void(const Samples&)>& visit) {
+    for (std::size_t begin = 0; begin < size; begin += 77'777) {
+      const std::size_t rows = std::min<std::size_t>(77'777, size - begin);
+      visit({std::span<const float>(score).subspan(begin, rows),
+             std::span<const float>(uncertainty).subspan(begin, rows),
+             std::span<const std::uint8_t>(label).subspan(begin, rows),
+             {}});
+    }
+  };
+  const BatchOverview overview = summarize_batches(batches, 1, 100'000);
+  const Grid batched = count_top(batches, overview, edges, from, 100'000);
+  ASSERT_EQ(batched.num_levels(), grid.num_levels());
+  for (std::size_t level = 0; level < grid.num_levels(); ++level) {
+    ASSERT_EQ(batched.levels[level].size(), grid.levels[level].size());
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      EXPECT_EQ(batched.levels[level][bin].counts, grid.levels[level][bin].counts);
+      EXPECT_EQ(batched.levels[level][bin].threshold, grid.levels[level][bin].threshold);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace limen

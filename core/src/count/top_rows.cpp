@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <string>
 
 #include "count/batch_rows.h"
@@ -15,6 +17,12 @@
 
 namespace limen {
 namespace {
+
+std::vector<double> score_sample(const Samples& samples) {
+  detail::StridedSample<double> sample;
+  sample.add(samples.size(), [&](std::size_t row) { return samples.score[row]; });
+  return sample.values();
+}
 
 double score_at_share(std::vector<double> scores, double share) {
   const auto size = static_cast<double>(scores.size());
@@ -57,9 +65,56 @@ void check_levels(int levels) {
   }
 }
 
-/// scores: the range of all scores.
+/// More rows than these are counted in bins.
+constexpr std::size_t kMostDistinct = std::size_t{1} << 19;
+
+/// The scores of a sample that cut those from `score` on into about 4096 bins of equally many rows, rising.
+template <typename Real>
+std::vector<detail::KeyOf<Real>> score_cuts(const std::vector<double>& sample, double score) {
+  constexpr std::size_t kBins = 4096;
+  std::vector<double> top = {score};
+  std::ranges::copy_if(sample, std::back_inserter(top), [score](double value) { return value > score; });
+  std::ranges::sort(top);
+  std::vector<detail::KeyOf<Real>> cuts;
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    const auto key = detail::ordered_key(static_cast<Real>(top[bin * top.size() / kBins]));
+    if (cuts.empty() || cuts.back() < key) cuts.push_back(key);
+  }
+  return cuts;
+}
+
+/// The rows from the first cut on by level and cut: a pass without a sort. counts: of every level, below and from
+/// there.
+template <typename Rows, typename Key>
+Grid count_top_in_bins(const Rows& rows, Range<double> scores, std::vector<double> edges,
+                       const std::vector<Key>& cuts) {
+  const std::size_t num_levels = edges.size() + 1;
+  const std::size_t width = cuts.size() + 1;
+  const std::vector<Counts> counts =
+      detail::count_cells(rows, width * num_levels, [&cuts, width](std::size_t level, Key key) {
+        return width * level + static_cast<std::size_t>(std::ranges::upper_bound(cuts, key) - cuts.begin());
+      });
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Grid grid;
+  grid.edges = std::move(edges);
+  for (std::size_t level = 0; level < num_levels; ++level) {
+    auto& bins = grid.levels.emplace_back();
+    double highest = scores.high;
+    for (std::size_t cut = cuts.size(); cut-- > 0;) {
+      const auto threshold = static_cast<double>(detail::value_of_key(cuts[cut]));
+      const Counts& in_bin = counts[width * level + cut + 1];
+      if (in_bin.rows > 0) bins.push_back({threshold, in_bin, highest});
+      highest = std::nextafter(threshold, -kInfinity);
+    }
+    if (counts[width * level].rows > 0) bins.push_back({scores.low, counts[width * level], highest});
+  }
+  return grid;
+}
+
+/// scores: the range of all scores; sample: of them.
 template <typename Rows>
-Grid count_top(const Rows& rows, Range<double> scores, std::vector<double> edges, double score, std::size_t most_rows) {
+Grid count_top(const Rows& rows, Range<double> scores, const std::vector<double>& sample, std::vector<double> edges,
+               double score, std::size_t most_rows) {
   using Real = typename Rows::Real;
   using Key = detail::KeyOf<Real>;
   const std::size_t num_levels = edges.size() + 1;
@@ -70,6 +125,9 @@ Grid count_top(const Rows& rows, Range<double> scores, std::vector<double> edges
   std::size_t num_top = 0;
   for (std::size_t level = 0; level < num_levels; ++level)
     num_top += static_cast<std::size_t>(counts[2 * level + 1].rows);
+  if (num_top > kMostDistinct) {
+    return count_top_in_bins(rows, scores, std::move(edges), score_cuts<Real>(sample, score));
+  }
   if (num_top > most_rows) {
     throw InvalidInput(
         "count_top",
@@ -95,9 +153,7 @@ Grid count_top(const Rows& rows, Range<double> scores, std::vector<double> edges
 
 double top_score(const Samples& samples, std::int64_t rows) {
   if (samples.size() == 0) throw InvalidInput("top_score", "there are no rows", Cause::kNoRows);
-  detail::StridedSample<double> sample;
-  sample.add(samples.size(), [&](std::size_t row) { return samples.score[row]; });
-  return score_at_share(sample.values(), static_cast<double>(rows) / static_cast<double>(samples.size()));
+  return score_at_share(score_sample(samples), static_cast<double>(rows) / static_cast<double>(samples.size()));
 }
 
 double top_score(const BatchOverview& overview, std::int64_t rows) {
@@ -131,8 +187,8 @@ Grid count_top(const Samples& samples, const SampleRanges& ranges, std::vector<d
   const auto level = samples.uncertainty.visit([&](auto uncertainty) { return detail::levels_of(uncertainty, edges); });
   return samples.score.visit([&](auto scores) {
     using Real = typename decltype(scores)::value_type;
-    return count_top(detail::RowsInMemory<Real>{scores, samples.label, level}, ranges.score, std::move(edges), score,
-                     samples.size());
+    return count_top(detail::RowsInMemory<Real>{scores, samples.label, level}, ranges.score, score_sample(samples),
+                     std::move(edges), score, samples.size());
   });
 }
 
@@ -140,7 +196,8 @@ Grid count_top(const SampleBatches& batches, const BatchOverview& overview, std:
                std::size_t most_rows) {
   const std::vector<double> for_rows = edges;
   const detail::RowsInBatches rows{.batches = batches, .fingerprint = overview.fingerprint, .edges = for_rows};
-  return count_top(rows, {overview.lowest_score, overview.highest_score}, std::move(edges), score, most_rows);
+  return count_top(rows, {overview.lowest_score, overview.highest_score}, overview.score_sample, std::move(edges),
+                   score, most_rows);
 }
 
 }  // namespace limen

@@ -20,13 +20,14 @@ namespace limen {
 /// be finite. Throws InvalidInput.
 [[nodiscard]] std::vector<double> top_edges(const Samples& samples, double score, int levels);
 
-/// Every distinct score of the rows that reach a score, and in every level one bin for all rows below it. Rows without
+/// Every distinct score of the rows that reach a score, and in every level one bin for all rows below it. Of more than
+/// 2^19 such rows about 4096 score bins, the same for all levels, each as if its rows filled it. Rows without
 /// weights. ranges: as validate(samples) gives them.
 [[nodiscard]] Grid count_top(const Samples& samples, const SampleRanges& ranges, std::vector<double> edges,
                              double score);
 
-/// The same of rows in batches, with one pass each; count_top throws InvalidInput when more than `most_rows` rows reach
-/// the score.
+/// The same of rows in batches, with one pass each; count_top throws InvalidInput when more than `most_rows` rows, and
+/// not more than 2^19, reach the score.
 [[nodiscard]] double top_score(const BatchOverview& overview, std::int64_t rows);
 [[nodiscard]] std::vector<double> top_edges(const SampleBatches& batches, const BatchOverview& overview, double score,
                                             int levels);
