@@ -111,9 +111,11 @@ std::string gain_over_st(const Boundary& boundary, const FitResult& st, bool has
       fmt::format("best single threshold on this hold-out: recall {}; the 2-D boundary: {} ({})",
                   ratio_text(base.recall()), ratio_text(ours.recall()), gain_text(ours.recall(), base.recall()));
   if (ours.true_positives <= base.true_positives && boundary.method != Method::kSmooth) {
-    text += boundary.method == Method::kExact && has_all ? ": uncertainty brings nothing here"
-            : has_all                                    ? "; --method exact is never below it"
-                                                         : "; --method exact --bins all is never below it";
+    const bool exact = boundary.method == Method::kExact || boundary.method == Method::kJoint;
+    text += boundary.monotone  ? ": such thresholds bring nothing here"
+            : exact && has_all ? ": uncertainty brings nothing here"
+            : has_all          ? "; --method exact is never below it"
+                               : "; --method exact --bins all is never below it";
   }
   return text;
 }
