@@ -467,6 +467,15 @@ TEST_F(Fit, KeepsThresholdsMonotone) {
   expect_refused({"fit", "x.csv", "--precision", "0.75", "--monotone", "up", "--method", "smooth"}, {"exact or joint"});
 }
 
+// One threshold flags all positives already.
+TEST_F(Fit, SaysWhereJointOrMonotoneThresholdsBringNothing) {
+  write_file("five.csv", "score,uncertainty,label\n1,2,0\n2,1,1\n3,1,1\n4,2,0\n5,2,1\n");
+  EXPECT_THAT(output_of({"fit", "five.csv", "--precision", "0.5", "--method", "joint"}),
+              HasSubstr("(+0.0%): uncertainty brings nothing here\n"));
+  EXPECT_THAT(output_of({"fit", "five.csv", "--precision", "0.5", "--levels", "2", "--monotone", "up"}),
+              HasSubstr("(+0.0%): such thresholds bring nothing here\n"));
+}
+
 TEST_F(Fit, FindsLevelsAndBinsWhenAsked) {
   ASSERT_EQ(run({"simulate", "-o", ".", "--holdout-rows", "5000", "--test-rows", "10"}).exit_code, 0);
   const Json found =
