@@ -6,19 +6,10 @@
 #include <vector>
 
 #include "limen/count/samples.h"
+#include "limen/promise/intervals.h"
 #include "limen/solve/boundary.h"
 
 namespace limen {
-
-struct Interval {
-  double low = 0;
-  double high = 1;
-};
-
-/// Exact (Clopper-Pearson) two-sided interval for a proportion. With weights `successes` and `trials` may be fractions
-/// (effective counts); trials == 0 gives [0, 1]. Throws InvalidInput unless 0 <= successes <= trials and
-/// 0 < confidence < 1.
-[[nodiscard]] Interval proportion_interval(double successes, double trials, double confidence = 0.95);
 
 /// A rule's decisions counted against labels. Sums of weights where rows have weights, else whole numbers.
 struct Confusion {
