@@ -447,12 +447,7 @@ FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const C
         objective, chosen);
   }
   if (fit.boundary) {
-    ChosenBy by{choice.information.p(), {}, choice.why};
-    for (const Candidate& candidate : choice.candidates) {
-      by.candidates.push_back(
-          {candidate.method, candidate.levels, candidate.gain, candidate.gain_se, candidate.lift, candidate.lift_se});
-    }
-    fit.boundary->chosen_by = std::move(by);
+    fit.boundary->chosen_by = chosen_by(choice);
     fit.boundary->expected = {choice.precision.low, choice.precision.high, choice.recall.low, choice.recall.high};
   }
   fit.choice = std::move(choice);

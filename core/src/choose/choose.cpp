@@ -279,6 +279,15 @@ std::vector<double> coarser_edges(std::span<const double> edges, int levels) {
   return coarser;
 }
 
+ChosenBy chosen_by(const Choice& choice) {
+  ChosenBy by{choice.information.p(), {}, choice.why};
+  for (const Candidate& candidate : choice.candidates) {
+    by.candidates.push_back(
+        {candidate.method, candidate.levels, candidate.gain, candidate.gain_se, candidate.lift, candidate.lift_se});
+  }
+  return by;
+}
+
 Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions& options) {
   validate(grid);
   validate(objective);

@@ -16,7 +16,7 @@
 #include "limen/judge/frontier.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/smooth.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 namespace {

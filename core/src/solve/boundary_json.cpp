@@ -220,7 +220,8 @@ void check_holdout(const ReadJson& summary, const HoldoutSummary& holdout, const
   }
 }
 
-constexpr const char* kExpectedBy = "cross-validation";
+constexpr const char* kByCrossValidation = "cross-validation";
+constexpr const char* kByTestedRows = "tested rows";
 
 Json chosen_by_json(const ChosenBy& chosen_by) {
   Json candidates = Json::array();
@@ -268,8 +269,62 @@ std::pair<double, double> range_at(const ReadJson& json, const char* key) {
 Expected parse_expected(const ReadJson& json) {
   const auto [precision_low, precision_high] = range_at(json, "precision");
   const auto [recall_low, recall_high] = range_at(json, "recall");
-  if (text_at(json, "by", "expected.") != kExpectedBy) refuse("\"expected.by\" is not \"cross-validation\"");
-  return {precision_low, precision_high, recall_low, recall_high};
+  const std::string by = text_at(json, "by", "expected.");
+  if (by != kByCrossValidation && by != kByTestedRows) {
+    refuse("\"expected.by\" is neither \"cross-validation\" nor \"tested rows\"");
+  }
+  return {precision_low, precision_high, recall_low, recall_high,
+          by == kByTestedRows ? Expected::By::kTestedRows : Expected::By::kCrossValidation};
+}
+
+Json guarantee_json(const Guarantee& guarantee, const Objective& objective) {
+  const Json constraint = objective_json(objective);
+  return {{"constraint", constraint["constraint"]},
+          {"bound", constraint["bound"]},
+          {"confidence", guarantee.confidence},
+          {"learning_rows", guarantee.learning_rows},
+          {"rows", guarantee.rows},
+          {"positives", guarantee.positives},
+          {"flagged", guarantee.flagged},
+          {"true_positives", guarantee.true_positives},
+          {"p_value", guarantee.p_value},
+          {"test", guarantee.test},
+          {"seed", guarantee.seed},
+          {"valid_for", guarantee.valid_for}};
+}
+
+Guarantee parse_guarantee(const ReadJson& json, const Objective& objective) {
+  const auto check = [](bool holds, const std::string& what) {
+    if (!holds) refuse("\"guarantee\" " + what);
+  };
+  const Json known = objective_json(objective);
+  check(known.contains("constraint") && text_at(json, "constraint", "guarantee.") == known["constraint"],
+        "is about another constraint than the objective's");
+  check(number_at(json, "bound", "guarantee.") == known["bound"].get<double>(),
+        "has another bound than the objective");
+  Guarantee guarantee;
+  guarantee.confidence = number_at(json, "confidence", "guarantee.");
+  guarantee.learning_rows = integer_at(json, "learning_rows", "guarantee.");
+  guarantee.rows = integer_at(json, "rows", "guarantee.");
+  guarantee.positives = integer_at(json, "positives", "guarantee.");
+  guarantee.flagged = integer_at(json, "flagged", "guarantee.");
+  guarantee.true_positives = integer_at(json, "true_positives", "guarantee.");
+  guarantee.p_value = number_at(json, "p_value", "guarantee.");
+  guarantee.test = text_at(json, "test", "guarantee.");
+  const ReadJson& seed = member(json, "seed", "guarantee.");
+  check(seed.is_number_unsigned() || (seed.is_number_integer() && seed.get<std::int64_t>() >= 0),
+        "has a seed that is not a whole number from 0 on");
+  guarantee.seed = seed.get<std::uint64_t>();
+  guarantee.valid_for = text_at(json, "valid_for", "guarantee.");
+  check(guarantee.confidence > 0 && guarantee.confidence < 1, "has a confidence that is not between 0 and 1");
+  check(guarantee.p_value >= 0 && guarantee.p_value <= 1 - guarantee.confidence + 1e-12,
+        "has a p-value above 1 - confidence: it guarantees nothing");
+  const bool counts = guarantee.learning_rows >= 0 && guarantee.true_positives >= 0 &&
+                      guarantee.true_positives <= guarantee.flagged && guarantee.flagged <= guarantee.rows &&
+                      guarantee.true_positives <= guarantee.positives && guarantee.positives <= guarantee.rows;
+  check(counts, "has counts that cannot be");
+  check(guarantee.test == "binomial" || guarantee.test == "betting", "names a test that is not known");
+  return guarantee;
 }
 
 /// A level without a threshold has one above every score.
@@ -328,9 +383,9 @@ std::string to_json(const Boundary& boundary) {
   if (const auto& expected = boundary.expected) {
     json["expected"] = {{"precision", {expected->precision_low, expected->precision_high}},
                         {"recall", {expected->recall_low, expected->recall_high}},
-                        {"by", kExpectedBy}};
+                        {"by", expected->by == Expected::By::kTestedRows ? kByTestedRows : kByCrossValidation}};
   }
-  json["guarantee"] = nullptr;
+  json["guarantee"] = boundary.guarantee ? guarantee_json(*boundary.guarantee, boundary.objective) : Json(nullptr);
   json["columns"] = {{"score", boundary.score_column}, {"uncertainty", boundary.uncertainty_column}};
   json["limen"] = kLimenVersion;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -394,7 +449,9 @@ Boundary boundary_from_json(std::string_view text) {
   boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
   if (const ReadJson* chosen_by = optional_object(json, "chosen_by")) boundary.chosen_by = parse_chosen_by(*chosen_by);
   if (const ReadJson* expected = optional_object(json, "expected")) boundary.expected = parse_expected(*expected);
-  (void)optional_object(json, "guarantee");
+  if (const ReadJson* guarantee = optional_object(json, "guarantee")) {
+    boundary.guarantee = parse_guarantee(*guarantee, boundary.objective);
+  }
   (void)text_at(json, "limen", "");
   return boundary;
 }

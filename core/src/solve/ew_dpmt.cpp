@@ -23,7 +23,7 @@
 
 #include "limen/base/error.h"
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 #include "solve/ew_dpmt_kernel.h"
 #include "solve/prefix_ranges.h"
 
@@ -140,7 +140,7 @@ Solution solve_with(const Problem& problem) {
   const Grid& grid = problem.grid();
   const BinSizes sizes = measure_bins(grid);
   if (sizes.num_bins == 0) {
-    return detail::certify(problem, std::vector<std::int32_t>(grid.num_levels(), 0), problem.value({}));
+    return detail::with_certificate(problem, std::vector<std::int32_t>(grid.num_levels(), 0), problem.value({}));
   }
   const Programme<Count> programme = run_programme<Count>(problem, sizes.num_bins);
 
@@ -170,7 +170,7 @@ Solution solve_with(const Problem& problem) {
   }
   if (!best) return detail::infeasible_solution(problem);
   // On equal bins the programme is exhaustive and its own proof.
-  return detail::certify(problem, std::move(best_taken),
+  return detail::with_certificate(problem, std::move(best_taken),
                          sizes.equal ? problem.value(*best) : problem.relaxation_bound());
 }
 

@@ -30,7 +30,7 @@
 
 #include "limen/solve/isotonic.h"
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 #include "solve/knapsack_search.h"
 
 namespace limen {
@@ -295,7 +295,7 @@ Solution solve_exact(const Problem& problem, const ExactOptions& options) {
   const Counts flagged = flagged_counts(problem.grid(), found.taken);
   if (!problem.is_feasible(flagged)) return detail::infeasible_solution(problem);
   const double bound = found.proved ? problem.value(flagged) : problem.relaxation_bound();
-  return detail::certify(problem, std::move(found.taken), bound);
+  return detail::with_certificate(problem, std::move(found.taken), bound);
 }
 
 }  // namespace limen

@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 namespace {
@@ -54,7 +54,7 @@ Solution solve_gmt(const Problem& problem) {
   for (const auto& bins : problem.grid().levels) {
     taken.push_back(best_of_level(bins, problem.objective(), level_totals(total_counts(bins), problem.totals())));
   }
-  return detail::certify(problem, std::move(taken), problem.relaxation_bound());
+  return detail::with_certificate(problem, std::move(taken), problem.relaxation_bound());
 }
 
 }  // namespace limen

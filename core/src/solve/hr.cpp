@@ -5,7 +5,7 @@
 // the prefixes of all bins in order of falling score + u'(level).
 
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 

@@ -13,7 +13,7 @@
 // last feasible prefix is the best one. It is also the greedy integer part of the linear relaxation (relaxation.h).
 
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 

@@ -25,7 +25,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "solve/certify.h"
+#include "solve/certificate.h"
 #include "solve/knapsack_search.h"
 #include "solve/monotone_hull.h"
 
@@ -357,7 +357,7 @@ Solution solve_monotone(const Problem& problem, Direction direction, const Exact
     }
     return solution;
   }
-  return detail::certify(problem, std::move(found.taken), found.proved ? problem.value(flagged) : bound);
+  return detail::with_certificate(problem, std::move(found.taken), found.proved ? problem.value(flagged) : bound);
 }
 
 }  // namespace limen

@@ -13,7 +13,7 @@
 #include "limen/count/shortest_decimal.h"
 #include "limen/solve/logistic.h"
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 namespace {

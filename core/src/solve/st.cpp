@@ -4,7 +4,7 @@
 // are the prefixes of all bins in order of falling score.
 
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 

@@ -21,7 +21,7 @@
 
 #include "limen/base/error.h"
 #include "limen/solve/solve.h"
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 namespace limen {
 namespace {
@@ -155,7 +155,7 @@ Solution solve_vw_dpmt(const Problem& problem) {
     state = &states[level][state->parent];
   }
   // The programme is exhaustive: what it finds is its own bound.
-  return detail::certify(problem, std::move(taken), problem.value(best->counts));
+  return detail::with_certificate(problem, std::move(taken), problem.value(best->counts));
 }
 
 }  // namespace limen

@@ -9,6 +9,7 @@
 #include "limen/choose/information.h"
 #include "limen/count/grid.h"
 #include "limen/solve/method.h"
+#include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
 
 namespace limen {
@@ -63,6 +64,9 @@ struct ChooseOptions {
   std::uint64_t seed = 0;
   bool levels_merge = true;  ///< false: `exact` is thought of on all levels of the grid only
 };
+
+/// What a boundary's file says of the choice.
+[[nodiscard]] ChosenBy chosen_by(const Choice& choice);
 
 /// The number of narrow levels that a grid for choose() should have: coarser ones are made of them.
 inline constexpr int kNarrowLevels = 32;

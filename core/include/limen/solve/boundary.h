@@ -76,13 +76,32 @@ struct ChosenBy {
   friend bool operator==(const ChosenBy&, const ChosenBy&) = default;
 };
 
-/// What to expect of a boundary in deployment, from rows left out: ranges of about 95%.
+/// What to expect of a boundary in deployment, from rows it was not fitted on: ranges of about 95%.
 struct Expected {
+  enum class By { kCrossValidation, kTestedRows };  ///< rows left out in turn, or those of a certification
+
   double precision_low = 0;
   double precision_high = 0;
   double recall_low = 0;
   double recall_high = 0;
+  By by = By::kCrossValidation;
   friend bool operator==(const Expected&, const Expected&) = default;
+};
+
+/// That the bound of the objective's constraint is kept in deployment (certify.h), and the counts behind it: whole rows,
+/// whatever their weights.
+struct Guarantee {
+  double confidence = 0.95;
+  std::int64_t learning_rows = 0;  ///< which are not tested
+  std::int64_t rows = 0;           ///< tested
+  std::int64_t positives = 0;      ///< of these
+  std::int64_t flagged = 0;        ///< of these, by the boundary
+  std::int64_t true_positives = 0;
+  double p_value = 1;              ///< of "the bound is not kept", at most 1 - confidence
+  std::string test = "binomial";   ///< or "betting": rows with weights or in groups
+  std::uint64_t seed = 0;          ///< of the split into rows that learn and rows that are tested
+  std::string valid_for;
+  friend bool operator==(const Guarantee&, const Guarantee&) = default;
 };
 
 /// Whose quantiles of uncertainty the edges between levels are.
@@ -106,6 +125,7 @@ struct Boundary {
   std::optional<Direction> monotone = std::nullopt;  ///< how thresholds had to go with uncertainty
   HoldoutSummary holdout;
   std::optional<Expected> expected = std::nullopt;
+  std::optional<Guarantee> guarantee = std::nullopt;
   std::string score_column = "score";
   std::string uncertainty_column = "uncertainty";
 

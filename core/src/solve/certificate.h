@@ -11,7 +11,7 @@ namespace limen::detail {
 
 /// A boundary with its certificate, its status kOptimal only when it reaches the bound. When `taken` does not meet the
 /// objective the status is kInfeasible and best_attainable is set.
-[[nodiscard]] Solution certify(const Problem& problem, std::vector<std::int32_t> taken, double bound);
+[[nodiscard]] Solution with_certificate(const Problem& problem, std::vector<std::int32_t> taken, double bound);
 
 /// No boundary of the grid meets the objective.
 [[nodiscard]] Solution infeasible_solution(const Problem& problem);

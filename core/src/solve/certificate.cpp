@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solve/certify.h"
+#include "solve/certificate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace limen::detail {
 
-Solution certify(const Problem& problem, std::vector<std::int32_t> taken, double bound) {
+Solution with_certificate(const Problem& problem, std::vector<std::int32_t> taken, double bound) {
   const Grid& grid = problem.grid();
   for (std::size_t level = 0; level < taken.size(); ++level) {
     // An empty last bin only lowers the threshold to a score that nothing spoke for.
@@ -45,7 +45,7 @@ Solution infeasible_solution(const Problem& problem) {
 Solution solve_on_chain(const Problem& problem, const Chain& chain) {
   const auto steps = best_prefix(chain, problem.objective(), problem.totals());
   if (steps) {
-    return certify(problem, taken_after(chain, *steps, problem.num_levels()), problem.relaxation_bound());
+    return with_certificate(problem, taken_after(chain, *steps, problem.num_levels()), problem.relaxation_bound());
   }
   Solution solution = infeasible_solution(problem);
   Counts best;
