@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from limen import _core
 from limen._boundary import Boundary, Evaluation, Holdout
 from limen._calibration import LevelIsotonic
-from limen._errors import InfeasibleError
+from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
 from limen._studies import (
     Comparison,
@@ -56,6 +56,7 @@ __all__ = [
     "Information",
     "LevelIsotonic",
     "MethodSummary",
+    "NotCertifiableError",
     "SimulatedTable",
     "Simulation",
     "Sweep",

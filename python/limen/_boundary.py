@@ -267,6 +267,14 @@ class Boundary:
         return self.to_dict().get("expected")
 
     @property
+    def guarantee(self) -> dict[str, Any] | None:
+        """What is certified for deployment: constraint, bound, confidence, and the counts and p-value behind it.
+
+        None unless the boundary was fitted with ``confidence_level``.
+        """
+        return self.to_dict().get("guarantee")
+
+    @property
     def score_column(self) -> str:
         """Name of the score column, for tables."""
         return self._fitted.score_column
@@ -335,6 +343,8 @@ class Boundary:
         if expected := self.expected:
             (low, high), (least, most) = expected["precision"], expected["recall"]
             proof += f"; expected: precision {low:.3f} to {high:.3f}, recall {least:.3f} to {most:.3f}"
+        if guarantee := self.guarantee:
+            proof = f"; certified with confidence {guarantee['confidence']:g} on {guarantee['rows']} rows of it"
         plural = "" if self.levels == 1 else "s"
         bins = "every distinct score" if self.bins == "all" else f"at most {self.bins} score bins"
         return (

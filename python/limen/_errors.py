@@ -17,3 +17,24 @@ class InfeasibleError(ValueError):
 
     def __reduce__(self):
         return type(self), (str(self), self.best_attainable)
+
+
+class NotCertifiableError(InfeasibleError):
+    """No boundary could be certified for the goal with this confidence.
+
+    Attributes
+    ----------
+    best_attainable : float
+        The bound that these rows come nearest to certifying; a hint for another run, no certificate. nan if no row could
+        be tested.
+    rows_needed : int or None
+        About how many labelled rows in all would certify the goal, with a chance of four in five. None: more rows like
+        these would not help.
+    """
+
+    def __init__(self, message: str, best_attainable: float, rows_needed: int | None = None) -> None:
+        super().__init__(message, best_attainable)
+        self.rows_needed = rows_needed
+
+    def __reduce__(self):
+        return type(self), (str(self), self.best_attainable, self.rows_needed)

@@ -9,7 +9,7 @@ from typing import Any
 
 from limen import _core, _inputs
 from limen._boundary import Boundary
-from limen._errors import InfeasibleError
+from limen._errors import InfeasibleError, NotCertifiableError
 
 Number = float | Decimal | Fraction | str
 
@@ -52,6 +52,9 @@ def fit_boundary(
     levels_from: str = "top",
     method: str = "auto",
     monotone: str | None = None,
+    confidence_level: float | None = None,
+    groups: Any = None,
+    random_state: int = 0,
     sample_weight: Any = None,
     num_threads: int | None = None,
 ) -> Boundary:
@@ -99,6 +102,16 @@ def fit_boundary(
     monotone : {"up", "down"} or None
         Thresholds never fall (up), or never rise (down), with uncertainty: the best of these boundaries, proved so. For
         the methods ``exact`` and ``joint``.
+    confidence_level : float, optional
+        With it the boundary is certified: its precision (or recall, false-positive rate, flag rate) keeps the bound in
+        deployment with at least this probability, for rows drawn like these and scored by the same model. Some of the
+        rows learn the boundaries, the others test them; see ``Boundary.guarantee``. For the methods ``auto``, ``st``,
+        ``smooth``, ``exact`` and ``joint`` over every distinct score.
+    groups : array-like of shape (n,), optional
+        With ``confidence_level``: rows of one group (a customer, a day) learn together or are tested together, and the
+        test is on groups.
+    random_state : int
+        With ``confidence_level``: seed of the split into rows that learn and rows that are tested.
     sample_weight : array-like of shape (n,), optional
         Weights from 0 on.
     num_threads : int, optional
@@ -112,6 +125,8 @@ def fit_boundary(
     ------
     InfeasibleError
         No boundary meets the goal; ``best_attainable`` says what can be met.
+    NotCertifiableError
+        An InfeasibleError: no boundary could be certified; ``rows_needed`` says how many rows would be needed.
     ValueError
         Bad input: the message names the argument, the row and the value.
 
@@ -140,6 +155,23 @@ def fit_boundary(
         method = "exact"
     sweep_levels, sweep_bins = (isinstance(given, str) and given == "auto" for given in (levels, bins))
     levels = None if levels is None or sweep_levels else _inputs.whole_number(levels, "levels")
+    if confidence_level is not None:
+        if sweep_levels or bins is not None or monotone is not None or binning != "equi-weight":
+            raise ValueError("confidence_level is for given levels and every distinct score: leave out bins, binning, monotone")
+        return _fit_certified(
+            _inputs.table(y, score, uncertainty, sample_weight),
+            goal,
+            goal_numbers,
+            method,
+            levels,
+            _inputs.text(levels_from, "levels_from"),
+            confidence_level,
+            groups,
+            random_state,
+            num_threads,
+        )
+    if groups is not None:
+        raise ValueError("groups are for certified boundaries: give confidence_level too")
     found, best_attainable, levels_used, bins_used = _core.fit_boundary(
         _inputs.table(y, score, uncertainty, sample_weight),
         goal,
@@ -170,6 +202,40 @@ def fit_boundary(
             f"uncertainty has too many equal values for {levels} levels; {levels_used} used", UserWarning, stacklevel=2
         )
     return Boundary._of(found)
+
+
+def _fit_certified(
+    table, goal, goal_numbers, method, levels, levels_from, confidence_level, groups, random_state, num_threads
+) -> Boundary:
+    seed = _inputs.whole_number(random_state, "random_state")
+    if seed < 0:
+        raise ValueError(f"random_state is {seed}, must be at least 0")
+    confidence = float(confidence_level)
+    found, report = _core.certify(
+        table,
+        goal,
+        goal_numbers,
+        method,
+        levels,
+        levels_from,
+        confidence,
+        seed,
+        None,
+        _inputs.group_ids(groups, len(table[0])),
+        _inputs.threads(num_threads),
+    )
+    if found is not None:
+        return Boundary._of(found)
+    attainable, needed = report["attainable"], report["rows_needed"]
+    message = (
+        f"cannot be certified: {_core.describe_objective(goal, goal_numbers)} with confidence {confidence:g}, by {report['method']} "
+        f"on {report['tested_rows']:,} tested rows"
+    )
+    if attainable is not None:
+        message += f"; they come nearest to a bound of {attainable:.4g}"
+    if needed is not None:
+        message += f"; about {needed:,} labelled rows would be needed, {len(table[0]):,} are there"
+    raise NotCertifiableError(message, float("nan") if attainable is None else attainable, needed)
 
 
 def informs(y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, **goal: Any) -> Information:

@@ -214,3 +214,22 @@ def key_column(values: Any, name: str) -> Any:
     if isinstance(texts, int):
         raise ValueError(f"{name}[{texts}] is {_shown(items[texts])}, must be a text like those before it or missing")
     return texts
+
+
+def group_ids(values: Any, rows: int) -> np.ndarray | None:
+    """A hash for each row's group, the same as the program's for the group's text; None for None."""
+    if values is None:
+        return None
+    column = key_column(values, "groups")
+    if isinstance(column, np.ndarray):
+        missing = np.isnan(column)
+        distinct, code = np.unique(column, return_inverse=True)
+        texts = [f"{value:.0f}" if value == int(value) else repr(value) for value in distinct[~np.isnan(distinct)].tolist()]
+    else:
+        texts, code = column
+        missing = code < 0
+    if len(code) != rows:
+        raise ValueError(f"groups has {len(code)} entries, y has {rows}")
+    if missing.any():
+        raise ValueError(f"groups[{int(missing.argmax())}] is missing: every row needs a group")
+    return _core.text_hashes(texts)[code] if rows else np.empty(0, np.uint64)

@@ -5,6 +5,7 @@
 
 #include "batch_source.h"
 #include "limen/base/error.h"
+#include "limen/base/random.h"
 #include "limen/base/text.h"
 
 namespace limen::table {
@@ -42,7 +43,7 @@ class PredictionSource {
                           Where{.source = files_.name(), .column = options_.columns.label});
   }
 
-  static Predictions take(Batch& batch) {
+  Predictions take(Batch& batch) const {
     const auto reals = [](detail::Values& values) {
       if (auto* singles = std::get_if<detail::Singles>(&values)) return RealColumn{std::move(*singles)};
       return RealColumn{std::move(std::get<detail::Reals>(values))};
@@ -50,12 +51,27 @@ class PredictionSource {
     Predictions rows = {.score = reals(batch.columns[0]),
                         .uncertainty = reals(batch.columns[1]),
                         .label = std::move(std::get<detail::Labels>(batch.columns[2]))};
-    if (batch.columns.size() > 3) rows.weight = std::move(std::get<detail::Reals>(batch.columns[3]));
+    if (has_weight_.value_or(false)) rows.weight = std::move(std::get<detail::Reals>(batch.columns[3]));
+    if (!options_.columns.group.empty()) rows.group = take_groups(std::get<detail::Texts>(batch.columns.back()));
     rows.rows_dropped = batch.rows_dropped;
     return rows;
   }
 
  private:
+  [[nodiscard]] UninitializedVector<std::uint64_t> take_groups(const detail::Texts& texts) const {
+    std::vector<std::uint64_t> hashes;
+    for (const std::string_view text : texts.index.texts()) hashes.push_back(text_hash(text));
+    UninitializedVector<std::uint64_t> groups(texts.code.size());
+    for (std::size_t row = 0; row < groups.size(); ++row) {
+      if (texts.code[row] < 0) {
+        throw InvalidInput(Where{.source = files_.name(), .column = options_.columns.group},
+                           "has missing values; every row needs a group");
+      }
+      groups[row] = hashes[static_cast<std::size_t>(texts.code[row])];
+    }
+    return groups;
+  }
+
   detail::Selection choose(const ColumnNames& names) {
     const PredictionColumns& columns = options_.columns;
     detail::Selection selection;
@@ -69,6 +85,9 @@ class PredictionSource {
         {.name = columns.label, .kind = Kind::kLabel, .index = names.require(columns.label)}};
     const auto weight = columns.weight_required ? names.require(columns.weight) : names.find(columns.weight);
     if (weight) selection.wanted.push_back({.name = columns.weight, .is_weight = true, .index = *weight});
+    if (!columns.group.empty()) {
+      selection.wanted.push_back({.name = columns.group, .kind = Kind::kText, .index = names.require(columns.group)});
+    }
     if (!has_weight_) has_weight_ = weight.has_value();
     if (*has_weight_ != weight.has_value()) {
       names.refuse((*has_weight_ ? "has no column " : "has a column ") + quoted(columns.weight) + ", unlike " +
@@ -91,7 +110,7 @@ Predictions read_predictions(const TableFiles& files, const PredictionOptions& o
   PredictionSource predictions(files, options, detail::limits_for(options.read.max_bytes));
   std::optional<Batch> batch = predictions.source().next(BatchSource::kAllRows);
   predictions.check_end();
-  return PredictionSource::take(batch.value());
+  return predictions.take(batch.value());
 }
 
 void for_each_batch(const TableFiles& files, const PredictionOptions& options,
@@ -102,7 +121,7 @@ void for_each_batch(const TableFiles& files, const PredictionOptions& options,
 void detail::for_each_batch(const TableFiles& files, const PredictionOptions& options, const Limits& limits,
                             const std::function<void(const Predictions&)>& visit) {
   PredictionSource predictions(files, options, limits);
-  predictions.source().for_each(limits.batch_rows, [&](Batch& batch) { visit(PredictionSource::take(batch)); });
+  predictions.source().for_each(limits.batch_rows, [&](Batch& batch) { visit(predictions.take(batch)); });
   predictions.check_end();
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
+// One threshold: its order is that of the scores, so that nothing is learnt and every row is tested, at every distinct
+// score from a fixed rank on.
+//
+// Two columns:
 // 1. Split: a row learns or is tested by a hash of seed and row number (or of its group).
 // 2. Learn: the method's chain of nested boundaries on the learning rows, and of these the steps of the walk. Bounds on
 //    precision begin where the predicted test is surest, because the smallest boundaries have too few rows to be tested;
@@ -25,6 +29,7 @@
 #include "limen/choose/joint.h"
 #include "limen/count/binning.h"
 #include "limen/count/levels.h"
+#include "limen/count/shortest_decimal.h"
 #include "limen/count/top_rows.h"
 #include "limen/promise/betting.h"
 #include "limen/promise/binomial.h"
@@ -65,6 +70,14 @@ struct LearningRows {
       if (!rows.weight.empty()) weight.push_back(rows.weight[row]);
     }
   }
+  /// Scores alone, of a share of the rows that are tested.
+  void add_tested(const Samples& rows, std::uint64_t first_row, const LearningSplit& split, double share) {
+    const double end = split.share + share * (1 - split.share);
+    const LearningSplit wider{split.seed, share < 1 ? end : 2};
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (wider.learns(first_row + row) && !split.learns(first_row + row)) score.push_back(rows.score[row]);
+    }
+  }
   [[nodiscard]] Samples samples() const {
     return {std::span<const double>(score), std::span<const double>(uncertainty), label, weight};
   }
@@ -80,13 +93,17 @@ struct LearningRows {
   }
 };
 
-/// How many rows learn: the start of the walk needs a few hundred, an order of two columns some thousands.
-double default_share(std::uint64_t rows, bool two_columns) {
-  const double share = two_columns ? 0.25 : 0.1;
-  const double least = two_columns ? 1000 : 400;
-  const double most = two_columns ? 1e6 : 250e3;
+/// Of the rows, how many learn the order of two columns: up to some ten thousand of them are worth more than the same
+/// rows in the test.
+double two_column_share(std::uint64_t rows) {
   const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min({std::max(share, std::min(0.3, least / n)), most / n});
+  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 1e6 / n);
+}
+
+/// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all.
+double gate_share(std::uint64_t rows) {
+  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
+  return std::min(std::max(0.03, std::min(0.1, 600 / n)), 250e3 / n);
 }
 
 // ---- Learn ----
@@ -158,6 +175,15 @@ std::vector<Stop> spread(const std::vector<Stop>& stops, std::size_t first, std:
     if (at == last || static_cast<double>(stops[at].flagged.rows) >= next) chosen.push_back(stops[at]);
   }
   return chosen;
+}
+
+/// The rank at which one threshold begins to be tested. Fewer rows have too little power, more of them too little
+/// precision; measured on five real sets (docs/algorithms/certify.md).
+double first_rank(std::uint64_t rows, double bound, double level) {
+  const double by_size = 1.4 * std::sqrt(static_cast<double>(rows));
+  // So many that a test could fail a few times and still pass.
+  const double by_bound = bound > 0 && bound < 1 ? 4 * std::log(level) / std::log(bound) : 1;
+  return std::min(std::max(by_size, by_bound), static_cast<double>(rows) / 2);
 }
 
 /// The stops that are tested, from the smallest boundary to the largest. tested_per_learning: rows that are tested for
@@ -237,6 +263,19 @@ Walk walk_along(const Grid& grid, const Chain& chain, const Objective& objective
   return walk;
 }
 
+/// One threshold at every distinct score of these rows, from the first at or after `rank` of them on.
+Walk single_walk(const LearningRows& rows, double rank) {
+  std::vector<double> scores = rows.score;
+  std::sort(scores.begin(), scores.end(), std::greater<>());
+  Walk walk{{}, {{}}};
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    const bool group_end = row + 1 == scores.size() || scores[row + 1] < scores[row];
+    if (!group_end || static_cast<double>(row + 1) < rank) continue;
+    walk.thresholds[0].push_back(row + 1 == scores.size() ? scores[row] : shortest_between(scores[row + 1], scores[row]));
+  }
+  return walk;
+}
+
 /// What the learning rows say: how to use the uncertainty, and along which boundaries to walk.
 struct Learnt {
   Method method = Method::kSt;
@@ -255,7 +294,7 @@ class Learner {
   [[nodiscard]] Grid narrow() const { return count_distinct(rows_, edges(kNarrowLevels, LevelsFrom::kTop), units_); }
 
   [[nodiscard]] Walk learn(Method method, std::optional<int> levels, LevelsFrom from, double tested_per_learning) const {
-    if (method == Method::kSt) {
+    if (method == Method::kSt) {  // of weights or groups
       const Grid grid = single();
       return walk_along(grid, score_chain(grid), objective_, tested_per_learning, nullptr);
     }
@@ -311,6 +350,18 @@ double binomial_p(const Objective& objective, const Counts& all, const Counts& f
     default:
       return binomial_lower_tail(flagged.rows, all.rows, below);
   }
+}
+
+/// Of every step in the order of the test up to the first that is not accepted, and 1 for those behind it.
+std::vector<double> binomial_p_values(const Objective& objective, const Counts& all, const std::vector<Counts>& flagged,
+                                      double level) {
+  std::vector<double> p_values(flagged.size(), 1);
+  for (std::size_t at = 0; at < flagged.size(); ++at) {
+    const std::size_t step = grows_harder(objective.goal) ? at : flagged.size() - 1 - at;
+    p_values[step] = binomial_p(objective, all, flagged[step]);
+    if (!(p_values[step] <= level)) break;
+  }
+  return p_values;
 }
 
 /// Trials of the binomial test, and how many of them speak for the bound.
@@ -495,6 +546,11 @@ struct MemoryRows {
     rows.add(samples, 0, group, split);
     return rows;
   }
+  [[nodiscard]] LearningRows collect_tested(const LearningSplit& split, double share) const {
+    LearningRows rows;
+    rows.add_tested(samples, 0, split, share);
+    return rows;
+  }
   [[nodiscard]] SplitCounts count(const Walk& walk, const LearningSplit& split) const {
     SplitCounts counts{WalkCounts(walk), WalkCounts(walk)};
     count_walk(walk, samples, 0, group, split, counts);
@@ -514,6 +570,11 @@ class BatchRows {
   [[nodiscard]] LearningRows collect(const LearningSplit& split) const {
     LearningRows rows;
     again([&](const Samples& batch, std::uint64_t first_row) { rows.add(batch, first_row, {}, split); });
+    return rows;
+  }
+  [[nodiscard]] LearningRows collect_tested(const LearningSplit& split, double share) const {
+    LearningRows rows;
+    again([&](const Samples& batch, std::uint64_t first_row) { rows.add_tested(batch, first_row, split, share); });
     return rows;
   }
   [[nodiscard]] SplitCounts count(const Walk& walk, const LearningSplit& split) const {
@@ -562,36 +623,58 @@ void check_classes(std::int64_t rows, std::int64_t positives) {
   if (positives == rows) throw InvalidInput("certify", "every row is positive; both classes are needed");
 }
 
-/// How rows are used, and along which boundaries. tested_share: of all rows.
+/// How the uncertainty is used, and along which boundaries. Rows that learn are those of `split`, none where it has no
+/// share.
 template <typename Rows>
-Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions& options, LearningSplit& split) {
-  const auto share = [&](bool two_columns) {
-    return options.learning_share.value_or(default_share(rows.size(), two_columns));
+Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions& options, bool betting,
+             LearningSplit& split) {
+  const auto learn_walk = [&](const LearningRows& learning, Method method, std::optional<int> levels, LevelsFrom from,
+                              bool levels_chosen) {
+    Learner learner(learning, objective);
+    if (levels_chosen) learner.levels_were_chosen();
+    return learner.learn(method, levels, from, (1 - split.share) / split.share);
   };
-  const auto odds = [&split] { return (1 - split.share) / split.share; };
-  const bool is_auto = options.method == Method::kAuto;
+  // One threshold on every row that did not learn: all distinct scores of them, or of as many as can be kept.
+  const auto one_threshold = [&] {
+    constexpr double kMostScores = 1 << 18;
+    const double share = std::min(1.0, kMostScores / static_cast<double>(rows.size()));
+    const bool from_first = is_monotone(objective.goal);
+    const double rank = from_first ? 1 : first_rank(rows.size(), objective.bound.to_double(), 1 - options.confidence);
+    return single_walk(rows.collect_tested(split, share), rank * share * (1 - split.share));
+  };
   Learnt learnt;
-  split.share = share(!is_auto && options.method != Method::kSt);
+  const double share = options.learning_share.value_or(two_column_share(rows.size()));
+  if (options.method == Method::kSt && !betting) {
+    split.share = options.learning_share.value_or(0);
+    learnt.walk = one_threshold();
+    return learnt;
+  }
+  const bool is_auto = options.method == Method::kAuto;
+  split.share = is_auto ? std::min(share, gate_share(rows.size())) : share;
   LearningRows learning = rows.collect(split);
   if (!learning.has_both_classes()) return learnt;
   if (!is_auto) {
     learnt.method = options.method;
-    learnt.walk = Learner(learning, objective).learn(options.method, options.levels, options.levels_from, odds());
+    learnt.walk = learn_walk(learning, options.method, options.levels, options.levels_from, false);
     return learnt;
   }
   // A few rows tell whether uncertainty may inform at all; only then more of them are given up for its order.
-  constexpr double kMayInform = 0.1;
+  constexpr double kMayInform = 0.02;
+  constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
   learnt.choice = choose(Learner(learning, objective).narrow(), objective);
   if (learnt.choice->information.testable && learnt.choice->information.p() < kMayInform) {
-    split.share = share(true);
+    split.share = share;
     learning = rows.collect(split);
     learnt.choice = choose(Learner(learning, objective).narrow(), objective);
   }
+  if (learnt.choice->chosen != 0 && learnt.choice->best().gain < kWorthLearning) {
+    learnt.choice->why += ", which is not worth the rows it takes to learn it: one threshold";
+    learnt.choice->chosen = 0;
+  }
   const Candidate& best = learnt.choice->best();
   learnt.method = best.method;
-  Learner learner(learning, objective);
-  learner.levels_were_chosen();
-  learnt.walk = learner.learn(best.method, best.levels, LevelsFrom::kTop, odds());
+  learnt.walk = best.method == Method::kSt && !betting ? one_threshold()
+                                           : learn_walk(learning, best.method, best.levels, LevelsFrom::kTop, true);
   return learnt;
 }
 
@@ -619,7 +702,7 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
                            const Samples* weighted_or_grouped, std::span<const std::uint64_t> group) {
   Certification found;
   LearningSplit split{.seed = options.seed};
-  Learnt learnt = learn(rows, objective, options, split);
+  Learnt learnt = learn(rows, objective, options, weighted_or_grouped != nullptr, split);
   found.method = learnt.method;
   found.choice = std::move(learnt.choice);
   found.walk = std::move(learnt.walk);
@@ -630,12 +713,6 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
   WalkCounts all = counts.learning;
   all += counts.tested;
   found.learning = counts.learning.total();
-  // Where the figure is monotone along one threshold, whatever the thresholds are, nothing was learnt from labels.
-  const bool nothing_learnt = found.method == Method::kSt && is_monotone(objective.goal) && !found.betting;
-  if (nothing_learnt) {
-    counts.tested = all;
-    found.learning = {};
-  }
   found.tested = counts.tested.total();
   const std::vector<Counts> flagged = counts.tested.flagged();
   const double level = 1 - options.confidence;
@@ -643,7 +720,7 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
   if (found.betting) {
     p_values = WeightedUnits(found.walk, *weighted_or_grouped, group, objective).p_values(split, level);
   } else {
-    for (const Counts& step : flagged) p_values.push_back(binomial_p(objective, found.tested, step));
+    p_values = binomial_p_values(objective, found.tested, flagged, level);
   }
   for (std::size_t step = 0; step < flagged.size(); ++step) found.steps.push_back({flagged[step], p_values[step]});
   accept_steps(found, objective.goal, level);

@@ -24,6 +24,8 @@ struct PredictionColumns {
   /// Used when the table has it; when `weight_required`, a table without it is refused.
   std::string weight = "weight";
   bool weight_required = false;
+  /// Rows of one value belong together, such as those of a customer or a day. Empty: no such column is read.
+  std::string group = {};
 };
 
 struct PredictionOptions {
@@ -52,7 +54,8 @@ struct Predictions {
   RealColumn uncertainty = {};
   UninitializedVector<std::uint8_t> label = {};
   UninitializedVector<double> weight = {};  ///< empty when the table has no such column
-  std::size_t rows_dropped = 0;             ///< left out by drop_missing
+  UninitializedVector<std::uint64_t> group = {};  ///< hash of the group's text; empty when none was asked for
+  std::size_t rows_dropped = 0;                   ///< left out by drop_missing
 
   [[nodiscard]] Samples samples() const { return {score.span(), uncertainty.span(), label, weight}; }
 };
