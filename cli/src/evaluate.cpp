@@ -7,6 +7,7 @@
 #include "limen/base/error.h"
 #include "limen/judge/metrics.h"
 #include "options.h"
+#include "review.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -81,6 +82,8 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
     if (!predictions || !same) predictions = read_table({test}, flags.table);
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
+    std::optional<Confusion> with_review;
+    if (boundary.review) with_review = evaluate(flag_or_review_rule(boundary), predictions->samples()).total;
     if (flags.json) {
       Json levels = Json::array();
       for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
@@ -88,6 +91,7 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       entry.update(json_of(evaluation.total, flags.confidence));
       entry["confidence"] = flags.confidence;
       entry["levels"] = std::move(levels);
+      if (with_review) entry["review"] = evaluated_review_json(evaluation.total, *with_review, flags.confidence);
       report.push_back(std::move(entry));
       continue;
     }
@@ -112,6 +116,7 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
                  precision - bound);
     }
+    if (with_review) fmt::print("\n{}", evaluated_review_text(evaluation.total, *with_review, flags.confidence));
     if (at + 1 < boundaries.size()) fmt::print("\n");
   }
   if (flags.json) fmt::print("{}\n", report.dump(1));

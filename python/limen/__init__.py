@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from limen import _core
-from limen._boundary import Boundary, Evaluation, Holdout
+from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError
 from limen._fit import Information, fit_boundary, informs
@@ -56,6 +56,8 @@ __all__ = [
     "Information",
     "LevelIsotonic",
     "MethodSummary",
+    "ReviewEvaluation",
+    "Reviewed",
     "SimulatedTable",
     "Simulation",
     "Sweep",

@@ -52,6 +52,9 @@ def fit_boundary(
     levels_from: str = "top",
     method: str = "auto",
     monotone: str | None = None,
+    review_rate: Number | None = None,
+    review_recall: Number | None = None,
+    review_cost: Number | None = None,
     sample_weight: Any = None,
     num_threads: int | None = None,
 ) -> Boundary:
@@ -99,6 +102,15 @@ def fit_boundary(
     monotone : {"up", "down"} or None
         Thresholds never fall (up), or never rise (down), with uncertainty: the best of these boundaries, proved so. For
         the methods ``exact`` and ``joint``.
+    review_rate : number, optional
+        Send at most this fraction of all rows to a person: of the rows that are not flagged, those with the most
+        positives. What is flagged stays the same. See ``Boundary.review`` and ``Boundary.reviewed``.
+    review_recall : number, optional
+        Send as few rows as possible to a person so that at least this fraction of positives is flagged or reviewed. With
+        ``review_rate``: what that must reach.
+    review_cost : number, optional
+        With ``cost``: the cost of looking at one row. The least cost of flagging, reviewing and passing together; for the
+        methods ``auto``, ``st``, ``exact`` and ``joint``.
     sample_weight : array-like of shape (n,), optional
         Weights from 0 on.
     num_threads : int, optional
@@ -111,7 +123,8 @@ def fit_boundary(
     Raises
     ------
     InfeasibleError
-        No boundary meets the goal; ``best_attainable`` says what can be met.
+        No boundary meets the goal; ``best_attainable`` says what can be met. Or ``review_rate`` is too small for
+        ``review_recall``: then it is the recall of flagged or reviewed rows at that rate.
     ValueError
         Bad input: the message names the argument, the row and the value.
 
@@ -140,8 +153,14 @@ def fit_boundary(
         method = "exact"
     sweep_levels, sweep_bins = (isinstance(given, str) and given == "auto" for given in (levels, bins))
     levels = None if levels is None or sweep_levels else _inputs.whole_number(levels, "levels")
+    review = [
+        None if review_rate is None else _inputs.bound(review_rate, "review_rate"),
+        None if review_recall is None else _inputs.bound(review_recall, "review_recall"),
+        None if review_cost is None else _inputs.fraction(review_cost, "review_cost"),
+    ]
+    rows = _inputs.table(y, score, uncertainty, sample_weight)
     found, best_attainable, levels_used, bins_used = _core.fit_boundary(
-        _inputs.table(y, score, uncertainty, sample_weight),
+        rows,
         goal,
         goal_numbers,
         method,
@@ -169,7 +188,22 @@ def fit_boundary(
         warnings.warn(
             f"uncertainty has too many equal values for {levels} levels; {levels_used} used", UserWarning, stacklevel=2
         )
+    if review != [None, None, None]:
+        found = _with_review(found, rows, review, num_threads)
     return Boundary._of(found)
+
+
+def _with_review(boundary: _core.Boundary, rows: Any, review: list, num_threads: int | None) -> _core.Boundary:
+    found, best_recall, least_rate = _core.add_review(boundary, rows, *review, _inputs.threads(num_threads))
+    if found is None:
+        (rate, rate_den), (recall, recall_den) = review[:2]
+        needs = "" if least_rate is None else f"; that takes a review rate of {least_rate:.6g}"
+        raise InfeasibleError(
+            f"infeasible: with {rate / rate_den:g} of the rows reviewed, recall of flagged or reviewed is at most "
+            f"{best_recall:.6g}, below {recall / recall_den:g}{needs}",
+            best_recall,
+        )
+    return found
 
 
 def informs(y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, **goal: Any) -> Information:
