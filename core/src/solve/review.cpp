@@ -58,6 +58,21 @@ WholeCosts whole_costs(const Objective& objective, const Rational& review_cost) 
   return {whole(objective.false_positive_cost), whole(objective.false_negative_cost), whole(review_cost), common};
 }
 
+/// Positives of the rest that a recall needs: those that are neither flagged nor reviewed may be
+/// floor((1 - recall) * positives) units.
+std::int64_t positives_needed(const Counts& rest, const RowTotals& all, const ReviewGoal& goal) {
+  if (!goal.min_recall) return 0;
+  const Rational& recall = *goal.min_recall;
+  return std::max<std::int64_t>(
+      rest.positives - static_cast<std::int64_t>(Wide{recall.den - recall.num} * all.positives_low / recall.den), 0);
+}
+
+Rational fraction_of(std::int64_t part, std::int64_t whole) {
+  if (whole == 0) return {1, 1};
+  const std::int64_t divisor = std::gcd(part, whole);
+  return {part / divisor, whole / divisor};
+}
+
 }  // namespace
 
 void validate(const ReviewGoal& goal) {
@@ -82,21 +97,14 @@ ReviewSolution solve_review(const Grid& rest, const RowTotals& all, const Review
   validate(goal);
   if (goal.cost) refuse("a cost needs flagging and review together (solve_review_cost)");
   const Problem problem(rest, max_recall_at_flag_rate({1, 1}));  // for its hulls; the knapsacks are made here
-  const Counts total = problem.totals().all;
 
-  // Positives that are neither flagged nor reviewed may be floor((1 - recall) * positives) units.
-  std::int64_t needed = 0;
-  if (goal.min_recall) {
-    const Rational& recall = *goal.min_recall;
-    needed =
-        total.positives - static_cast<std::int64_t>(Wide{recall.den - recall.num} * all.positives_low / recall.den);
-  }
+  const std::int64_t needed = positives_needed(problem.totals().all, all, goal);
   const auto solve = [&](const Knapsack& knapsack) {
     KnapsackSolution found = detail::solve_knapsack(problem, knapsack, options);
     trim_empty_bins(rest, found.taken);
     return found;
   };
-  const auto solve_fewest = [&] { return solve({{-1, 0}, {0, -1}, -Wide{std::max<std::int64_t>(needed, 0)}}); };
+  const auto solve_fewest = [&] { return solve({{-1, 0}, {0, -1}, -Wide{needed}}); };
 
   ReviewSolution solution;
   bool proved = true;
@@ -126,6 +134,40 @@ ReviewSolution solve_review(const Grid& rest, const RowTotals& all, const Review
   }
   solution.status = proved ? SolveStatus::kOptimal : SolveStatus::kFeasible;
   return solution;
+}
+
+ReviewSolution solve_review_on_chain(const Grid& rest, const RowTotals& all, const ReviewGoal& goal,
+                                     const Chain& chain) {
+  validate(goal);
+  if (goal.cost) refuse("a cost needs flagging and review together (solve_review_cost)");
+  const std::int64_t needed = positives_needed(total_counts(rest), all, goal);
+  std::size_t fewest = 0;  // steps of the shortest boundary with enough positives
+  std::size_t most = 0;    // of the shortest one with the most positives at the rate
+  const std::int64_t capacity = goal.max_rate ? review_capacity(*goal.max_rate, all) : 0;
+  for (std::size_t steps = 1; steps <= chain.size(); ++steps) {
+    const ChainStep& step = chain[steps - 1];
+    if (!step.group_end) continue;
+    if (counts_after(chain, fewest).positives < needed) fewest = steps;
+    if (step.flagged.rows <= capacity && step.flagged.positives > counts_after(chain, most).positives) most = steps;
+  }
+  const std::size_t chosen = goal.max_rate ? most : fewest;
+  ReviewSolution solution;
+  solution.taken = taken_after(chain, chosen, rest.num_levels());
+  trim_empty_bins(rest, solution.taken);
+  solution.reviewed = counts_after(chain, chosen);
+  if (solution.reviewed.positives >= needed) {
+    solution.status = SolveStatus::kFeasible;
+  } else {
+    solution.fewest_rows = counts_after(chain, fewest).rows;
+  }
+  return solution;
+}
+
+Objective rest_objective(const Counts& rest, const RowTotals& all, const ReviewGoal& goal) {
+  if (goal.max_rate) {
+    return max_recall_at_flag_rate(fraction_of(std::min(review_capacity(*goal.max_rate, all), rest.rows), rest.rows));
+  }
+  return max_precision_at_recall(fraction_of(positives_needed(rest, all, goal), rest.positives));
 }
 
 FlagAndReview solve_review_cost(const Grid& grid, const Objective& objective, const Rational& review_cost) {

@@ -7,6 +7,7 @@
 
 #include "limen/base/rational.h"
 #include "limen/count/grid.h"
+#include "limen/solve/chain.h"
 #include "limen/solve/objective.h"
 #include "limen/solve/solve.h"
 
@@ -51,6 +52,14 @@ struct ReviewSolution {
 /// every row. The multiple-choice knapsack of solve_exact, once for a rate, twice for a recall. Throws InvalidInput.
 [[nodiscard]] ReviewSolution solve_review(const Grid& rest, const RowTotals& all, const ReviewGoal& goal,
                                           const ExactOptions& options = {});
+
+/// The same among the boundaries of a chain alone (chain.h). Where there are many narrow levels, thresholds that are
+/// free to differ follow the noise of each: a chain that a model of few numbers orders does not. At most kFeasible.
+[[nodiscard]] ReviewSolution solve_review_on_chain(const Grid& rest, const RowTotals& all, const ReviewGoal& goal,
+                                                   const Chain& chain);
+
+/// Goal and grid as an objective of boundaries of `rest` alone: the flag rate that the rate comes to, else the recall.
+[[nodiscard]] Objective rest_objective(const Counts& rest, const RowTotals& all, const ReviewGoal& goal);
 
 /// Two nested boundaries, as bins taken per level.
 struct FlagAndReview {
