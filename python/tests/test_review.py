@@ -4,10 +4,9 @@
 import pickle
 from fractions import Fraction
 
+import limen
 import numpy as np
 import pytest
-
-import limen
 
 # Flagged at precision 0.75 on two levels: .9 .8 .7 and .95 .85. The last positive, .55, takes three more rows.
 SCORE = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.95, 0.85, 0.75, 0.65, 0.55])
