@@ -22,7 +22,7 @@ PARTS = {
     "cli": ["base", "core", "table", "train"],
     "python": ["base", "core"],
 }
-# The rooms of core, in the order in which data flows through them; "fit" is the whole way in one call.
+# The rooms of core, in the order in which data flows through them; "fit" is the whole way in one call, "fit_review" what a person looks at.
 ROOMS = {
     "uncertainty": [],
     "count": [],
@@ -30,6 +30,7 @@ ROOMS = {
     "choose": ["count", "solve"],
     "promise": ["count", "solve", "choose"],
     "fit": ["count", "solve", "choose", "promise", "judge"],
+    "fit_review": ["count", "solve", "choose", "judge"],
     "judge": ["uncertainty", "count", "solve", "choose", "promise", "fit"],
     "theory": ["uncertainty"],
 }

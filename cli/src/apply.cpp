@@ -40,23 +40,32 @@ int run(ApplyFlags flags, const CLI::App& verb) {
                                                  .score = read.columns.score,
                                                  .uncertainty = read.columns.uncertainty,
                                                  .drop_missing = read.drop_missing,
+                                                 .with_review = boundary.review.has_value(),
                                                  .output_format = output_format};
   std::size_t flagged = 0;
+  std::size_t reviewed = 0;
   const table::RowCounts result =
       table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
         decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
         for (const std::uint8_t decision : batch.decision) flagged += decision;
+        if (batch.review.empty()) return;
+        decide_review(boundary, batch.score, batch.uncertainty, batch.review);
+        for (const std::uint8_t review : batch.review) reviewed += review;
       });
   say_left_out(shown(flags.inputs), result.rows_dropped, "with missing or impossible values");
   if (flags.output == "-") return kDone;
   if (flags.json) {
-    fmt::print("{}\n",
-               Json{{"rows", result.rows}, {"flagged", flagged}, {"rows_dropped", result.rows_dropped}}.dump(1));
+    Json report = {{"rows", result.rows}, {"flagged", flagged}};
+    if (boundary.review) report["reviewed"] = reviewed;
+    report["rows_dropped"] = result.rows_dropped;
+    fmt::print("{}\n", report.dump(1));
   } else {
-    fmt::print("{}, {} flagged ({:.2f}%), written to {}\n", plural_text(result.rows, "row"),
-               count_text(static_cast<double>(flagged)),
-               100.0 * static_cast<double>(flagged) / std::max(static_cast<double>(result.rows), 1.0),
-               shown(flags.output));
+    const auto share_text = [&](std::size_t part, const char* name) {
+      return fmt::format("{} {} ({:.2f}%)", count_text(static_cast<double>(part)), name,
+                         100.0 * static_cast<double>(part) / std::max(static_cast<double>(result.rows), 1.0));
+    };
+    fmt::print("{}, {}{}, written to {}\n", plural_text(result.rows, "row"), share_text(flagged, "flagged"),
+               boundary.review ? ", " + share_text(reviewed, "to review") : "", shown(flags.output));
   }
   return kDone;
 }
@@ -65,7 +74,7 @@ int run(ApplyFlags flags, const CLI::App& verb) {
 
 void add_apply(CLI::App& program, Action& action) {
   auto flags = std::make_shared<ApplyFlags>();
-  CLI::App* verb = program.add_subcommand("apply", "Add the columns decision and level to a table");
+  CLI::App* verb = program.add_subcommand("apply", "Add the columns decision and level (and review) to a table");
   verb->add_option("BOUNDARY", flags->boundary, "Boundary file of limen fit, - for stdin")->required();
   verb->add_option("DATA", flags->inputs, "Tables with score and uncertainty: CSV, TSV, Parquet or Arrow; - for stdin")
       ->required();
@@ -75,6 +84,7 @@ void add_apply(CLI::App& program, Action& action) {
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen apply b.json today.csv -o decisions.csv\n"
+      "A boundary with a review also adds the column review: 1 = send to a person, 0 for flagged rows.\n"
       "Other columns are copied as they are. Memory does not grow with the table.");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }

@@ -3,10 +3,12 @@
 
 #include <memory>
 
+#include "certified.h"
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/judge/metrics.h"
 #include "options.h"
+#include "review.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -81,13 +83,22 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
     if (!predictions || !same) predictions = read_table({test}, flags.table);
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
+    std::optional<Confusion> with_review;
+    if (boundary.review) with_review = evaluate(flag_or_review_rule(boundary), predictions->samples()).total;
     if (flags.json) {
       Json levels = Json::array();
       for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
       Json entry = {{"boundary", flags.files[at]}, {"method", to_string(boundary.method)}};
       entry.update(json_of(evaluation.total, flags.confidence));
       entry["confidence"] = flags.confidence;
+      if (boundary.guarantee) {
+        const double p_value = check_guarantee(boundary, evaluation.total).p_value;
+        entry["guarantee"] = {{"confidence", boundary.guarantee->confidence},
+                              {"p_value", p_value},
+                              {"consistent", p_value >= 0.05}};
+      }
       entry["levels"] = std::move(levels);
+      if (with_review) entry["review"] = evaluated_review_json(evaluation.total, *with_review, flags.confidence);
       report.push_back(std::move(entry));
       continue;
     }
@@ -106,12 +117,14 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     }
     fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method),
                describe(boundary.objective), shown(test), table_text(rows));
+    if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.total).text);
     if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
       const double bound = boundary.objective.bound.to_double();
       const double precision = evaluation.total.precision();
       fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
                  precision - bound);
     }
+    if (with_review) fmt::print("\n{}", evaluated_review_text(evaluation.total, *with_review, flags.confidence));
     if (at + 1 < boundaries.size()) fmt::print("\n");
   }
   if (flags.json) fmt::print("{}\n", report.dump(1));

@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <memory>
 
+#include "certified.h"
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/machine_memory.h"
+#include "limen/fit_review.h"
 #include "limen/judge/metrics.h"
+#include "limen/promise/certify.h"
 #include "limen/table/counts.h"
 #include "options.h"
+#include "review.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -30,6 +34,8 @@ struct FitFlags {
   BinningFlags binning;
   std::string levels_from = "top";
   std::string monotone;
+  ReviewFlags review;
+  CertifyFlags certify;
   TableFlags table;
   bool json = false;
 };
@@ -46,6 +52,13 @@ std::string bins_text(const Boundary& boundary) {
 
 std::string certificate_text(const Boundary& boundary) {
   const HoldoutSummary& holdout = boundary.holdout;
+  if (boundary.guarantee) return guarantee_text(boundary);
+  if (boundary.review && boundary.review->cost) {
+    return fmt::format(
+        "proved optimal on this hold-out: no pair of flagging and review on these levels and bins costs "
+        "less than {:.6g}",
+        holdout.objective_value);
+  }
   const bool recall = maximizes_recall(boundary.objective);
   const std::string bound =
       recall ? count_text(holdout.objective_bound) + " true positives" : fmt::format("{:.6g}", holdout.objective_bound);
@@ -67,9 +80,12 @@ std::string certificate_text(const Boundary& boundary) {
                      recall ? count_text(gap) : fmt::format("{:.3g}", gap));
 }
 
-std::string level_table(const Boundary& boundary, const std::vector<Confusion>& levels) {
+/// review: unset where there is none.
+std::string level_table(const Boundary& boundary, const std::vector<Confusion>& levels,
+                        const std::optional<ReviewFit>& review) {
   std::vector<std::vector<std::string>> rows = {
       {"level", "uncertainty", "score", "rows", "flagged", "true pos.", "precision"}};
+  if (review) rows[0].insert(rows[0].end(), {"review score", "review", "review pos."});
   const auto& edges = boundary.rule.uncertainty_edges;
   for (std::size_t level = 0; level < levels.size(); ++level) {
     if (level == kMostLevelsShown) {
@@ -87,6 +103,8 @@ std::string level_table(const Boundary& boundary, const std::vector<Confusion>& 
     rows.push_back({std::to_string(level), range, threshold ? fmt::format(">= {:.6g}", *threshold) : "never",
                     count_text(counts.rows), count_text(counts.flagged), count_text(counts.true_positives),
                     counts.flagged > 0 ? ratio_text(counts.precision()) : "-"});
+    if (!review) continue;
+    for (std::string& cell : review_cells(boundary, *review, level)) rows.back().push_back(std::move(cell));
   }
   return table_text(rows);
 }
@@ -154,7 +172,8 @@ struct Holdout {
 std::uint64_t default_memory() { return machine_memory() / 2; }
 
 Holdout open_holdout(const FitFlags& flags) {
-  constexpr std::uint64_t kBytesPerRow = 25;  // score, uncertainty, label and what the fit needs beside them
+  // Score, uncertainty, label and what the fit needs beside them; a review copies the rows that are not flagged.
+  const std::uint64_t bytes_per_row = is_given(flags.review) ? 45 : 25;
   const std::uint64_t limit =
       flags.max_memory.empty() ? default_memory() : parse_bytes(flags.max_memory, "--max-memory");
   table::PredictionOptions options = read_options(shown(flags.inputs), flags.table);
@@ -168,7 +187,7 @@ Holdout open_holdout(const FitFlags& flags) {
   } catch (const InvalidInput&) {
   }
   Holdout holdout;
-  if (!rows || *rows <= limit / kBytesPerRow) {
+  if (!rows || *rows <= limit / bytes_per_row) {
     holdout.rows = read_table(flags.inputs, flags.table);
     return holdout;
   }
@@ -186,20 +205,57 @@ Holdout open_holdout(const FitFlags& flags) {
   return holdout;
 }
 
-/// The fit and, where it is shown beside, the best single threshold.
+/// The fit, where it is shown beside the best single threshold, and where asked for the rows to review.
 struct Fitted {
   FitResult fit;
   std::optional<FitResult> single;
+  std::optional<ReviewFit> review;
+  std::optional<Certification> certification = std::nullopt;
 };
 
-Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool with_single) {
+/// Sends what was certified on the way of what was fitted.
+FitResult fit_of(const Certification& found, const Holdout& holdout) {
+  FitResult fit;
+  fit.boundary = found.boundary;
+  fit.choice = found.choice;
+  fit.levels_used = static_cast<int>(found.walk.num_levels());
+  if (!found.boundary) return fit;
+  if (holdout.rows && !holdout.rows->weight.empty()) {
+    fit.levels = evaluate(found.boundary->rule, holdout.rows->samples()).levels;
+  } else {
+    for (const Certification::Level& level : found.levels) {
+      fit.levels.push_back(confusion_of_counts(level.all, level.flagged));
+    }
+  }
+  return fit;
+}
+
+Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOptions options, bool with_single,
+                   const std::optional<ReviewGoal>& review, const std::optional<CertifyOptions>& certifying) {
   options.most_rows_kept = holdout.most_rows_kept;
-  const auto fit = [&](const auto& rows) -> Fitted {
-    if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt};
-    FitBesideSingle both = fit_beside_single(rows, objective, options);
-    return {std::move(both.fit), std::move(both.single)};
+  const auto certified = [&](const auto& rows, const auto&... group) -> Fitted {
+    Fitted fitted;
+    fitted.certification = certify(rows, objective, *certifying, group...);
+    fitted.fit = fit_of(*fitted.certification, holdout);
+    if (with_single) fitted.single = fit_boundary(rows, objective, {.method = Method::kSt, .most_rows_kept = holdout.most_rows_kept});
+    return fitted;
   };
-  return holdout.rows ? fit(holdout.rows->samples()) : fit(holdout.batches);
+  const auto fit = [&](const auto& rows) -> Fitted {
+    if (!with_single) return {fit_boundary(rows, objective, options), std::nullopt, std::nullopt};
+    FitBesideSingle both = fit_beside_single(rows, objective, options);
+    return {std::move(both.fit), std::move(both.single), std::nullopt};
+  };
+  Fitted fitted = certifying   ? (holdout.rows ? certified(holdout.rows->samples(), std::span<const std::uint64_t>(holdout.rows->group))
+                                               : certified(holdout.batches))
+                  : holdout.rows ? fit(holdout.rows->samples())
+                                 : fit(holdout.batches);
+  if (review && fitted.fit.boundary) {
+    const Boundary& boundary = *fitted.fit.boundary;
+    fitted.review = holdout.rows
+                        ? fit_review(boundary, holdout.rows->samples(), *review, options.num_threads)
+                        : fit_review(boundary, holdout.batches, *review, options.most_rows_kept, options.num_threads);
+  }
+  return fitted;
 }
 
 /// The grid of a counted table: the level's lower edges from the table or from --edges.
@@ -284,10 +340,12 @@ void print_summary(const Boundary& boundary, int levels_used) {
 /// What was chosen and why, and what to expect of it.
 void print_choice(const Boundary& boundary) {
   fmt::print("auto: {}\n", boundary.chosen_by->why);
+  if (!boundary.expected) return;
   const Expected& expected = *boundary.expected;
-  fmt::print("  expected in deployment: precision {} to {}, recall {} to {} (on rows left out, cross-validation)\n",
+  const bool tested = expected.by == Expected::By::kTestedRows;
+  fmt::print("  expected in deployment: precision {} to {}, recall {} to {} ({})\n",
              ratio_text(expected.precision_low), ratio_text(expected.precision_high), ratio_text(expected.recall_low),
-             ratio_text(expected.recall_high));
+             ratio_text(expected.recall_high), tested ? "on the tested rows" : "on rows left out, cross-validation");
 }
 
 /// Levels and bins say how to use the uncertainty: then nothing is left to choose.
@@ -302,6 +360,14 @@ int run(const FitFlags& flags) {
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
   const Objective objective = make_objective(flags.objective);
+  const std::optional<ReviewGoal> review = make_review_goal(flags.review);
+  std::optional<CertifyOptions> certifying = make_certify_options(flags.certify);
+  if (review && review->cost && objective.goal != Goal::kCost) {
+    throw InvalidInput("--review-cost goes with --cost-fp and --cost-fn; else give --review-rate or --review-recall");
+  }
+  if (review && !flags.monotone.empty()) {
+    throw InvalidInput("--monotone: review thresholds cannot be made monotone; leave out one of the two");
+  }
   FitOptions options = make_fit_options(flags.binning, true);
   options.levels_from = parse_levels_from(flags.levels_from);
   if (!flags.monotone.empty()) options.monotone = parse_direction(flags.monotone);
@@ -310,26 +376,46 @@ int run(const FitFlags& flags) {
   if (is_auto && !(flags.binning.levels.empty() && flags.binning.bins.empty())) {
     throw InvalidInput("--method auto chooses levels and bins itself; with --levels or --bins give another --method");
   }
+  if (certifying) {
+    certifying->method = options.method;
+    certifying->levels = options.levels;
+    certifying->levels_from = options.levels_from;
+    if (counted) throw InvalidInput("--confidence needs rows: counts cannot be split into rows that learn and rows that are tested");
+    if (!flags.binning.bins.empty() || !flags.monotone.empty() || options.sweep_levels || options.binning != Binning::kEquiWeight) {
+      throw InvalidInput("--confidence goes over every distinct score: leave out --bins, --binning, --monotone and --levels auto");
+    }
+    validate(*certifying);
+  }
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
   const std::string name = shown(inputs);
 
   const bool shows_table = !flags.json && flags.output != "-";
-  const bool with_single = shows_table && options.method != Method::kSt;
+  const bool with_single = shows_table && (options.method != Method::kSt || certifying);
   Fitted fitted;
   if (counted) {
     const Grid grid = read_counted_grid(flags);
     in_table(name, [&] {
       fitted.fit = fit_boundary(grid, objective, options);
       if (with_single) fitted.single = fit_boundary(grid, objective, {.method = Method::kSt});
+      if (review && fitted.fit.boundary) fitted.review = fit_review(*fitted.fit.boundary, grid, *review);
     });
   } else {
     const Holdout holdout = open_holdout(flags);
-    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single); });
+    fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single, review, certifying); });
   }
   FitResult& result = fitted.fit;
+  if (!result.boundary && fitted.certification) {
+    return report_not_certifiable(name, flags.json, objective, *certifying, *fitted.certification);
+  }
   if (!result.boundary) return report_infeasible(flags, objective, options, result);
+  if (fitted.review) {
+    if (!fitted.review->boundary) return report_infeasible_review(name, flags.json, *review, *fitted.review);
+    result.boundary = *fitted.review->boundary;
+    result.levels = fitted.review->flagged.levels;
+    result.levels_used = static_cast<int>(result.levels.size());
+  }
   Boundary& boundary = *result.boundary;
   options.method = boundary.method;
   boundary.score_column = flags.table.read.columns.score;
@@ -349,9 +435,12 @@ int run(const FitFlags& flags) {
   if (!shows_table) return kDone;
   if (boundary.chosen_by) print_choice(boundary);
   print_summary(boundary, result.levels_used);
-  if (fitted.single && boundary.method != Method::kSt)
+  if (fitted.single && boundary.guarantee) {
+    fmt::print("  {}\n", given_up_text(boundary, *fitted.single));
+  } else if (fitted.single && boundary.method != Method::kSt && !(review && review->cost))
     fmt::print("  {}\n", gain_over_st(boundary, *fitted.single, counted || !boundary.bins));
-  fmt::print("\n{}", level_table(boundary, result.levels));
+  if (fitted.review) fmt::print("\n{}", review_text(*fitted.review));
+  fmt::print("\n{}", level_table(boundary, result.levels, fitted.review));
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;
 }
@@ -380,6 +469,8 @@ void add_fit(CLI::App& program, Action& action) {
       ->type_name("METHOD")
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
+  add_certify_flags(*verb, flags->certify, flags->table);
+  add_review_flags(*verb, flags->review);
   add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all", true);
   add_levels_from_flag(*verb, flags->levels_from);
   FlagGroup(*verb, "Binning")
@@ -390,7 +481,8 @@ void add_fit(CLI::App& program, Action& action) {
   verb->footer(
       "Example: limen fit holdout.csv --precision 0.9 -o b.json\n"
       "auto finds out whether uncertainty helps near the decision, and how much of it to use.\n"
-      "Exit code 3: no boundary meets the bound; the best attainable value is printed.");
+      "limen fit holdout.csv --precision 0.9 --confidence 0.95 -o b.json certifies it for deployment.\n"
+      "Exit code 3: no boundary meets the bound, or none can be certified; what can be is printed.");
   verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }
 

@@ -28,6 +28,8 @@ void add_format_flag(FlagGroup group, const char* flag, std::string& format, con
                "csv, tsv, parquet or arrow; default: by " + by);
 }
 
+}  // namespace
+
 Rational parse_number(const std::string& text, const std::string& flag) {
   try {
     return parse_rational(text);
@@ -35,8 +37,6 @@ Rational parse_number(const std::string& text, const std::string& flag) {
     throw InvalidInput(flag, error.problem());
   }
 }
-
-}  // namespace
 
 std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low, std::int64_t high,
                            const char* also) {
@@ -177,7 +177,11 @@ void add_objective_flags(CLI::App& verb, ObjectiveFlags& flags) {
 
 Rational parse_bound(const std::string& text, const std::string& flag) {
   const Rational bound = parse_number(text, flag);
-  if (bound.num > bound.den) throw InvalidInput(fmt::format("{}: {} is not between 0 and 1", flag, text));
+  if (bound.num > bound.den) {
+    const double percent = bound.to_double();
+    throw InvalidInput(fmt::format("{}: {} is not between 0 and 1{}", flag, text,
+                                   percent <= 100 ? fmt::format("; {:g}% is {:g}", percent, percent / 100) : ""));
+  }
   return bound;
 }
 

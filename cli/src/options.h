@@ -109,6 +109,9 @@ void add_levels_from_flag(CLI::App& verb, std::string& levels_from);
 /// "0.7,0.8" as exact fractions; the flag is named in errors.
 [[nodiscard]] std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag);
 
+/// A number >= 0 as an exact fraction; the flag is named in errors.
+[[nodiscard]] Rational parse_number(const std::string& text, const std::string& flag);
+
 /// A bound as a number in [0, 1]; the flag is named in errors.
 [[nodiscard]] Rational parse_bound(const std::string& text, const std::string& flag);
 

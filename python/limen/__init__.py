@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from limen import _core
-from limen._boundary import Boundary, Evaluation, Holdout
+from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
@@ -57,6 +57,8 @@ __all__ = [
     "LevelIsotonic",
     "MethodSummary",
     "NotCertifiableError",
+    "ReviewEvaluation",
+    "Reviewed",
     "SimulatedTable",
     "Simulation",
     "Sweep",

@@ -35,11 +35,46 @@ class Holdout:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reviewed:
+    """What a review comes to on the hold-out: rows that are not flagged but sent to a person.
+
+    With weights, ``rows`` and ``positives`` are sums of weights. Whatever is guaranteed of a boundary concerns the rows
+    that it flags; these figures are of the hold-out only.
+    """
+
+    rows: float
+    positives: float
+    rate: float
+    """Reviewed rows, as a fraction of all."""
+    recall: float
+    """Positives that are flagged or reviewed, as a fraction of all."""
+    optimal: bool
+    """Whether it is proved that no other review on the same levels and bins is better."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReviewEvaluation:
+    """What a review comes to on labelled rows, with exact intervals; nan where there is nothing to divide by."""
+
+    reviewed: float
+    positives: float
+    rate: float
+    rate_interval: tuple[float, float]
+    precision: float
+    """Positives among the reviewed rows."""
+    precision_interval: tuple[float, float]
+    recall: float
+    """Positives that are flagged or reviewed, as a fraction of all."""
+    recall_interval: tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class Evaluation:
     """Decisions counted against labels, sums of weights where rows have weights.
 
     ``precision`` and its interval are nan where nothing is flagged, ``recall`` and its interval where nothing is
-    positive. Intervals are exact (Clopper-Pearson). ``levels`` holds the same for each uncertainty level.
+    positive. Intervals are exact (Clopper-Pearson). ``levels`` holds the same for each uncertainty level, ``review`` what
+    goes to a person, where the boundary has a review.
     """
 
     rows: float
@@ -51,12 +86,18 @@ class Evaluation:
     recall: float
     recall_interval: tuple[float, float]
     levels: tuple[Evaluation, ...] = ()
+    review: ReviewEvaluation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, with the levels as a list."""
-        result = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "levels"}
+        nested = ("levels", "review")
+        result = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in nested
+        }
         if self.levels:
             result["levels"] = [level.to_dict() for level in self.levels]
+        if self.review:
+            result["review"] = dataclasses.asdict(self.review)
         return result
 
     def to_pandas(self):
@@ -68,6 +109,7 @@ class Evaluation:
         for part in parts.values():
             record = part.to_dict()
             record.pop("levels", None)
+            record.pop("review", None)
             for name in ("precision", "recall"):
                 record[f"{name}_low"], record[f"{name}_high"] = record.pop(f"{name}_interval")
             records.append(record)
@@ -76,9 +118,13 @@ class Evaluation:
 
 def _evaluation(found: dict[str, Any]) -> Evaluation:
     levels = tuple(_evaluation(level) for level in found.pop("levels", ()))
+    review = found.pop("review", None)
+    if review is not None:
+        for name in ("reviewed", "positives"):
+            review[name] = _count(review[name])
     for name in ("rows", "positives", "flagged", "true_positives"):
         found[name] = _count(found[name])
-    return Evaluation(**found, levels=levels)
+    return Evaluation(**found, levels=levels, review=None if review is None else ReviewEvaluation(**review))
 
 
 class Boundary:
@@ -158,6 +204,41 @@ class Boundary:
         ndarray of bool, shape (n,)
         """
         return self._decide(score, uncertainty, None)
+
+    def review(self, score: Any, uncertainty: Any) -> np.ndarray:
+        """Whether each row is to be sent to a person: it is not flagged, but at or above its review threshold.
+
+        Parameters
+        ----------
+        score, uncertainty : array-like of shape (n,)
+            Finite numbers. float32 and float64 are read as they are.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            False for the rows that :meth:`decide` flags. ValueError where the boundary was fitted without a review.
+        """
+        score = _inputs.real_array(score, "score")
+        uncertainty = _inputs.real_array(uncertainty, "uncertainty")
+        review = np.empty(score.shape, np.bool_)
+        self._fitted.review(score, uncertainty, review.view(np.uint8))
+        return review
+
+    @property
+    def review_thresholds(self) -> np.ndarray | None:
+        """The lowest reviewed score of each level; nan: nothing of the level is reviewed. None without a review."""
+        if not self._fitted.has_review:
+            return None
+        thresholds = self.to_dict()["review"]["score_thresholds"]
+        return np.array([np.nan if threshold is None else threshold for threshold in thresholds])
+
+    @property
+    def reviewed(self) -> Reviewed | None:
+        """What the review comes to on the hold-out; None without a review."""
+        if not self._fitted.has_review:
+            return None
+        found = self.to_dict()["review"]
+        return Reviewed(found["reviewed"], found["positives"], found["rate"], found["recall"], found["optimal"])
 
     def level(self, uncertainty: Any) -> np.ndarray:
         """The uncertainty level of each row, from 0 (most certain)."""
@@ -345,6 +426,8 @@ class Boundary:
             proof += f"; expected: precision {low:.3f} to {high:.3f}, recall {least:.3f} to {most:.3f}"
         if guarantee := self.guarantee:
             proof = f"; certified with confidence {guarantee['confidence']:g} on {guarantee['rows']} rows of it"
+        if reviewed := self.reviewed:
+            proof += f"; review of {100 * reviewed.rate:.3g}% of rows: recall {reviewed.recall:.4f} with it"
         plural = "" if self.levels == 1 else "s"
         bins = "every distinct score" if self.bins == "all" else f"at most {self.bins} score bins"
         return (

@@ -55,6 +55,9 @@ def fit_boundary(
     confidence_level: float | None = None,
     groups: Any = None,
     random_state: int = 0,
+    review_rate: Number | None = None,
+    review_recall: Number | None = None,
+    review_cost: Number | None = None,
     sample_weight: Any = None,
     num_threads: int | None = None,
 ) -> Boundary:
@@ -112,6 +115,15 @@ def fit_boundary(
         test is on groups.
     random_state : int
         With ``confidence_level``: seed of the split into rows that learn and rows that are tested.
+    review_rate : number, optional
+        Send at most this fraction of all rows to a person: of the rows that are not flagged, those with the most
+        positives. What is flagged stays the same. See ``Boundary.review`` and ``Boundary.reviewed``.
+    review_recall : number, optional
+        Send as few rows as possible to a person so that at least this fraction of positives is flagged or reviewed. With
+        ``review_rate``: what that must reach.
+    review_cost : number, optional
+        With ``cost``: the cost of looking at one row. The least cost of flagging, reviewing and passing together; for the
+        methods ``auto``, ``st``, ``exact`` and ``joint``.
     sample_weight : array-like of shape (n,), optional
         Weights from 0 on.
     num_threads : int, optional
@@ -124,7 +136,8 @@ def fit_boundary(
     Raises
     ------
     InfeasibleError
-        No boundary meets the goal; ``best_attainable`` says what can be met.
+        No boundary meets the goal; ``best_attainable`` says what can be met. Or ``review_rate`` is too small for
+        ``review_recall``: then it is the recall of flagged or reviewed rows at that rate.
     NotCertifiableError
         An InfeasibleError: no boundary could be certified; ``rows_needed`` says how many rows would be needed.
     ValueError
@@ -155,11 +168,19 @@ def fit_boundary(
         method = "exact"
     sweep_levels, sweep_bins = (isinstance(given, str) and given == "auto" for given in (levels, bins))
     levels = None if levels is None or sweep_levels else _inputs.whole_number(levels, "levels")
+    review = [
+        None if review_rate is None else _inputs.bound(review_rate, "review_rate"),
+        None if review_recall is None else _inputs.bound(review_recall, "review_recall"),
+        None if review_cost is None else _inputs.fraction(review_cost, "review_cost"),
+    ]
+    rows = _inputs.table(y, score, uncertainty, sample_weight)
+    if confidence_level is None and groups is not None:
+        raise ValueError("groups are for certified boundaries: give confidence_level too")
     if confidence_level is not None:
         if sweep_levels or bins is not None or monotone is not None or binning != "equi-weight":
-            raise ValueError("confidence_level is for given levels and every distinct score: leave out bins, binning, monotone")
-        return _fit_certified(
-            _inputs.table(y, score, uncertainty, sample_weight),
+            raise ValueError("confidence_level needs every distinct score: leave out bins, binning, monotone, levels='auto'")
+        found = _certified(
+            rows,
             goal,
             goal_numbers,
             method,
@@ -170,10 +191,9 @@ def fit_boundary(
             random_state,
             num_threads,
         )
-    if groups is not None:
-        raise ValueError("groups are for certified boundaries: give confidence_level too")
+        return Boundary._of(found if review == [None] * 3 else _with_review(found, rows, review, num_threads))
     found, best_attainable, levels_used, bins_used = _core.fit_boundary(
-        _inputs.table(y, score, uncertainty, sample_weight),
+        rows,
         goal,
         goal_numbers,
         method,
@@ -201,12 +221,14 @@ def fit_boundary(
         warnings.warn(
             f"uncertainty has too many equal values for {levels} levels; {levels_used} used", UserWarning, stacklevel=2
         )
+    if review != [None, None, None]:
+        found = _with_review(found, rows, review, num_threads)
     return Boundary._of(found)
 
 
-def _fit_certified(
+def _certified(
     table, goal, goal_numbers, method, levels, levels_from, confidence_level, groups, random_state, num_threads
-) -> Boundary:
+) -> _core.Boundary:
     seed = _inputs.whole_number(random_state, "random_state")
     if seed < 0:
         raise ValueError(f"random_state is {seed}, must be at least 0")
@@ -225,7 +247,7 @@ def _fit_certified(
         _inputs.threads(num_threads),
     )
     if found is not None:
-        return Boundary._of(found)
+        return found
     attainable, needed = report["attainable"], report["rows_needed"]
     message = (
         f"cannot be certified: {_core.describe_objective(goal, goal_numbers)} with confidence {confidence:g}, by {report['method']} "
@@ -236,6 +258,19 @@ def _fit_certified(
     if needed is not None:
         message += f"; about {needed:,} labelled rows would be needed, {len(table[0]):,} are there"
     raise NotCertifiableError(message, float("nan") if attainable is None else attainable, needed)
+
+
+def _with_review(boundary: _core.Boundary, rows: Any, review: list, num_threads: int | None) -> _core.Boundary:
+    found, best_recall, least_rate = _core.add_review(boundary, rows, *review, _inputs.threads(num_threads))
+    if found is None:
+        (rate, rate_den), (recall, recall_den) = review[:2]
+        needs = "" if least_rate is None else f"; that takes a review rate of {least_rate:.6g}"
+        raise InfeasibleError(
+            f"infeasible: with {rate / rate_den:g} of the rows reviewed, recall of flagged or reviewed is at most "
+            f"{best_recall:.6g}, below {recall / recall_den:g}{needs}",
+            best_recall,
+        )
+    return found
 
 
 def informs(y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, **goal: Any) -> Information:

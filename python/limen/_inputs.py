@@ -152,7 +152,9 @@ def fraction(value: Any, name: str) -> tuple[int, int]:
 def bound(value: Any, name: str) -> tuple[int, int]:
     numerator, denominator = fraction(value, name)
     if numerator > denominator:
-        raise ValueError(f"{name} is {value}, must be between 0 and 1")
+        percent = numerator / denominator
+        hint = f"; {percent:g}% is {percent / 100:g}" if percent <= 100 else ""
+        raise ValueError(f"{name} is {value}, must be between 0 and 1{hint}")
     return numerator, denominator
 
 

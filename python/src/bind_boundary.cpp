@@ -8,6 +8,7 @@
 
 #include "bind.h"
 #include "limen/base/error.h"
+#include "limen/fit_review.h"
 #include "limen/judge/metrics.h"
 #include "limen/solve/boundary.h"
 
@@ -87,6 +88,28 @@ Fitted fit(const Table& table, const std::string& goal, const std::vector<Fracti
           result.boundary ? result.boundary->bins : bins_of(options).count};
 }
 
+/// Boundary or None, best recall and least rate (or None) where there is none.
+using Reviewed = std::tuple<std::optional<Boundary>, double, std::optional<double>>;
+
+Reviewed add_review(const Boundary& boundary, const Table& table, const std::optional<Fraction>& max_rate,
+                    const std::optional<Fraction>& min_recall, const std::optional<Fraction>& cost, int num_threads) {
+  const auto rational = [](const std::optional<Fraction>& value) {
+    return value ? std::optional(rational_of(*value)) : std::nullopt;
+  };
+  const ReviewGoal goal{rational(max_rate), rational(min_recall), rational(cost)};
+  const Samples samples = samples_of(table);
+  ReviewFit fit = without_gil([&] { return fit_review(boundary, samples, goal, num_threads); });
+  return {std::move(fit.boundary), fit.best_recall, fit.least_rate};
+}
+
+void review_rows(const Boundary& boundary, const RealArray& score, const RealArray& uncertainty,
+                 const ByteArray& review) {
+  const RealSpan scores = real_span(score);
+  const RealSpan uncertainties = real_span(uncertainty);
+  const std::span reviews(review.data(), review.size());
+  without_gil([&] { decide_review(boundary, scores, uncertainties, reviews); });
+}
+
 void decide_rows(const Boundary& boundary, const RealArray& score, const RealArray& uncertainty,
                  const ByteArray& decision, const std::optional<LevelArray>& level) {
   const RealSpan scores = real_span(score);
@@ -114,6 +137,23 @@ nb::dict dict_of(const Confusion& counts, double confidence) {
   return result;
 }
 
+nb::dict review_dict(const Confusion& flagged, const Confusion& both, double confidence) {
+  const Confusion reviewed = reviewed_only(flagged, both);
+  const nb::dict figures = dict_of(reviewed, confidence);
+  const nb::dict both_figures = dict_of(both, confidence);
+  const FlagRate rate = flag_rate(reviewed, confidence);
+  nb::dict result;
+  result["reviewed"] = figures["flagged"];
+  result["positives"] = figures["true_positives"];
+  result["rate"] = rate.rate;
+  result["rate_interval"] = nb::make_tuple(rate.interval.low, rate.interval.high);
+  result["precision"] = figures["precision"];
+  result["precision_interval"] = figures["precision_interval"];
+  result["recall"] = both_figures["recall"];
+  result["recall_interval"] = both_figures["recall_interval"];
+  return result;
+}
+
 nb::dict evaluate_rows(const Boundary& boundary, const Table& table, double confidence) {
   const Samples samples = samples_of(table);
   const Evaluation evaluation = without_gil([&] { return evaluate(boundary.rule, samples); });
@@ -121,6 +161,10 @@ nb::dict evaluate_rows(const Boundary& boundary, const Table& table, double conf
   nb::list levels;
   for (const Confusion& level : evaluation.levels) levels.append(dict_of(level, confidence));
   result["levels"] = levels;
+  if (boundary.review) {
+    const Evaluation both = without_gil([&] { return evaluate(flag_or_review_rule(boundary), samples); });
+    result["review"] = review_dict(evaluation.total, both.total, confidence);
+  }
   return result;
 }
 
@@ -168,11 +212,16 @@ void bind_boundary(nb::module_& module) {
           nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("decide", &decide_rows, nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert(),
            nb::arg("decision").noconvert(), nb::arg("level").noconvert().none())
+      .def_prop_ro("has_review", [](const Boundary& b) { return b.review.has_value(); })
+      .def("review", &review_rows, nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert(),
+           nb::arg("review").noconvert())
       .def("evaluate", &evaluate_rows, nb::arg("table").noconvert(), nb::arg("confidence"));
 
   module.def("fit_boundary", &fit, nb::arg("table").noconvert(), nb::arg("goal"), nb::arg("numbers"), nb::arg("method"),
              nb::arg("levels").none(), nb::arg("bins").none(), nb::arg("sweep_levels"), nb::arg("sweep_bins"),
              nb::arg("binning"), nb::arg("levels_from"), nb::arg("monotone").none(), nb::arg("num_threads"));
+  module.def("add_review", &add_review, nb::arg("boundary"), nb::arg("table").noconvert(), nb::arg("max_rate").none(),
+             nb::arg("min_recall").none(), nb::arg("cost").none(), nb::arg("num_threads"));
   module.def(
       "describe_objective",
       [](const std::string& goal, const std::vector<Fraction>& numbers) {

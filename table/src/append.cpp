@@ -244,13 +244,17 @@ RowCounts append_decisions(const TableFiles& inputs, const std::string& output, 
                .number_columns = {options.score, options.uncertainty},
                .missing_rule = options.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse},
       .output_format = options.output_format};
-  const auto fill = [&decide](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
+  std::vector<AddedColumn> added_columns = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}};
+  if (options.with_review) added_columns.push_back({"review", AddedType::kUint8});
+  const auto fill = [&](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
     decide({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
             .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
             .decision = std::get<std::vector<std::uint8_t>>(added[0]),
-            .level = std::get<std::vector<std::int32_t>>(added[1])});
+            .level = std::get<std::vector<std::int32_t>>(added[1]),
+            .review = options.with_review ? std::span(std::get<std::vector<std::uint8_t>>(added[2]))
+                                          : std::span<std::uint8_t>()});
   };
-  return append_columns(inputs, output, columns, {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}}, fill);
+  return append_columns(inputs, output, columns, added_columns, fill);
 }
 
 }  // namespace limen::table

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "limen/base/error.h"
+#include "limen/base/text.h"
 #include "limen/solve/smooth.h"
 
 namespace limen {
@@ -45,6 +46,42 @@ Rule rule_of(Method method, const Grid& grid, const Objective& objective, std::s
   Rule rule = make_rule(grid, taken);
   if (method == Method::kSmooth) rule.score_thresholds = SmoothFit(grid, objective).thresholds(taken);
   return rule;
+}
+
+void validate(const Review& review, const Rule& rule) {
+  if (review.score_thresholds.size() != rule.score_thresholds.size()) {
+    throw InvalidInput("review", std::to_string(review.score_thresholds.size()) +
+                                     " score thresholds do not fit the rule, which has " +
+                                     std::to_string(rule.score_thresholds.size()));
+  }
+  for (std::size_t level = 0; level < rule.score_thresholds.size(); ++level) {
+    const auto& threshold = review.score_thresholds[level];
+    if (!threshold) continue;
+    const std::string name = "score_thresholds[" + std::to_string(level) + "]";
+    if (!std::isfinite(*threshold)) throw InvalidInput("review", name + " is not finite");
+    if (rule.score_thresholds[level] && *threshold > *rule.score_thresholds[level]) {
+      throw InvalidInput("review", name + " is " + number_text(*threshold) + ", above " +
+                                       number_text(*rule.score_thresholds[level]) +
+                                       ", from which the level is flagged");
+    }
+  }
+}
+
+Rule flag_or_review_rule(const Boundary& boundary) {
+  Rule rule = boundary.rule;
+  if (!boundary.review) return rule;
+  validate(*boundary.review, rule);
+  for (std::size_t level = 0; level < rule.score_thresholds.size(); ++level) {
+    if (const auto& threshold = boundary.review->score_thresholds[level]) rule.score_thresholds[level] = threshold;
+  }
+  return rule;
+}
+
+void decide_review(const Boundary& boundary, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> review) {
+  if (!boundary.review) throw InvalidInput("review", "the boundary was fitted without one");
+  const std::vector<std::uint8_t> flagged = decide(boundary.rule, score, uncertainty);
+  decide(flag_or_review_rule(boundary), score, uncertainty, review);
+  for (std::size_t row = 0; row < flagged.size(); ++row) review[row] ^= flagged[row];
 }
 
 std::string_view to_string(LevelsFrom from) { return from == LevelsFrom::kAll ? "all" : "top"; }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 
 #include "limen/base/error.h"
@@ -12,72 +9,15 @@
 #include "limen/base/text.h"
 #include "limen/base/version.h"
 #include "limen/solve/boundary.h"
+#include "limen/solve/review.h"
+#include "solve/json_members.h"
 
 namespace limen {
 namespace {
 
-using Json = nlohmann::ordered_json;  // for writing: members in the order of the documentation
-using ReadJson = nlohmann::json;      // for reading: growing an ordered object copies its members, however deep
+using namespace detail;  // NOLINT(google-build-using-namespace): members of JSON objects
 
 constexpr int kVersion = 1;
-
-[[noreturn]] void refuse(const std::string& what) { throw InvalidInput("boundary", what); }
-
-const ReadJson& member(const ReadJson& object, const char* key, const std::string& where) {
-  const auto found = object.find(key);
-  if (found == object.end()) refuse("\"" + where + key + "\" is missing; the file is damaged");
-  return *found;
-}
-
-const ReadJson& object_member(const ReadJson& object, const char* key) {
-  const ReadJson& value = member(object, key, "");
-  if (!value.is_object()) refuse(std::string("\"") + key + "\" is not an object");
-  return value;
-}
-
-double number(const ReadJson& value, const std::string& name) {
-  if (!value.is_number()) refuse("\"" + name + "\" is not a number");
-  const auto result = value.get<double>();
-  if (!std::isfinite(result)) refuse("\"" + name + "\" is not finite");
-  return result;
-}
-
-double number_at(const ReadJson& object, const char* key, const std::string& where) {
-  return number(member(object, key, where), where + key);
-}
-
-std::int64_t integer_at(const ReadJson& object, const char* key, const std::string& where) {
-  const ReadJson& value = member(object, key, where);
-  const bool too_large =
-      value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
-  if (!value.is_number_integer()) refuse("\"" + where + key + "\" is not a whole number");
-  if (too_large) refuse("\"" + where + key + "\" is " + value.dump() + ", which is too large");
-  return value.get<std::int64_t>();
-}
-
-std::string text_at(const ReadJson& object, const char* key, const std::string& where) {
-  const ReadJson& value = member(object, key, where);
-  if (!value.is_string()) refuse("\"" + where + key + "\" is not a text");
-  return value.get<std::string>();
-}
-
-bool flag_at(const ReadJson& object, const char* key, const std::string& where) {
-  const ReadJson& value = member(object, key, where);
-  if (!value.is_boolean()) refuse("\"" + where + key + "\" is neither true nor false");
-  return value.get<bool>();
-}
-
-const ReadJson& array_at(const ReadJson& object, const char* key, const std::string& where) {
-  const ReadJson& value = member(object, key, where);
-  if (!value.is_array()) refuse("\"" + where + key + "\" is not a list");
-  return value;
-}
-
-/// Counts are whole numbers without weights; writing them so keeps the file readable.
-Json count(double value) {
-  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-  return value;
-}
 
 struct GoalNames {
   Goal goal;
@@ -88,19 +28,6 @@ constexpr GoalNames kBoundedGoals[] = {{Goal::kPrecision, "recall", "precision"}
                                        {Goal::kRecall, "precision", "recall"},
                                        {Goal::kFalsePositiveRate, "recall", "false-positive-rate"},
                                        {Goal::kFlagRate, "recall", "flag-rate"}};
-
-/// A number, and beside it the fraction where it is no decimal, such as 2/3.
-void put_rational(Json& object, const std::string& key, const Rational& value) {
-  object[key] = value.to_double();
-  const bool decimal = [&] {
-    try {
-      return decimal_rational(value.to_double()) == value;
-    } catch (const InvalidInput&) {
-      return false;
-    }
-  }();
-  if (!decimal) object[key + "_fraction"] = to_string(value);
-}
 
 Json objective_json(const Objective& objective) {
   for (const GoalNames& names : kBoundedGoals) {
@@ -122,51 +49,20 @@ Json objective_json(const Objective& objective) {
   return json;
 }
 
-/// "2/3", both parts whole and positive.
-Rational parse_fraction(const std::string& text, const std::string& name) {
-  Rational value;
-  const char* end = text.data() + text.size();
-  const auto num = std::from_chars(text.data(), end, value.num);
-  const bool has_slash = num.ec == std::errc() && num.ptr != end && *num.ptr == '/';
-  const auto den = has_slash ? std::from_chars(num.ptr + 1, end, value.den) : num;
-  constexpr std::int64_t kLimit = 1'000'000'000'000'000'000;
-  if (!has_slash || den.ec != std::errc() || den.ptr != end || value.num < 0 || value.den < 1 || value.num > kLimit ||
-      value.den > kLimit) {
-    refuse("\"" + name + "\" is not a fraction such as 2/3");
-  }
-  const std::int64_t divisor = std::gcd(value.num, value.den);
-  return {value.num / divisor, value.den / divisor};
-}
-
-/// Whether two numbers that should be equal are, but for the rounding of a number written in fewer digits.
-bool agrees(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
-
-Rational rational_at(const ReadJson& object, const char* key) {
-  const double value = number_at(object, key, "objective.");
-  if (value < 0) refuse(std::string("\"objective.") + key + "\" is negative");
-  const std::string fraction = std::string(key) + "_fraction";
-  if (!object.contains(fraction)) return decimal_rational(value);
-  const Rational exact = parse_fraction(text_at(object, fraction.c_str(), "objective."), "objective." + fraction);
-  if (!agrees(exact.to_double(), value, 1e-9 * std::max(1.0, value))) {
-    refuse("\"objective." + fraction + "\" is " + to_string(exact) + ", but \"objective." + key + "\" is " +
-           number_text(value));
-  }
-  return exact;
-}
-
 Objective parse_objective(const ReadJson& json) {
   if (json.contains("minimize")) {
     if (text_at(json, "minimize", "objective.") != "cost") refuse("\"objective.minimize\" is not \"cost\"");
-    return min_cost(rational_at(json, "false_positive"), rational_at(json, "false_negative"));
+    return min_cost(rational_at(json, "false_positive", "objective."),
+                    rational_at(json, "false_negative", "objective."));
   }
   const std::string maximize = text_at(json, "maximize", "objective.");
-  if (maximize == "f-beta") return max_f_beta(rational_at(json, "beta"));
+  if (maximize == "f-beta") return max_f_beta(rational_at(json, "beta", "objective."));
   const std::string constraint = text_at(json, "constraint", "objective.");
   for (const GoalNames& names : kBoundedGoals) {
     if (maximize == names.maximize && constraint == names.constraint) {
       Objective objective;
       objective.goal = names.goal;
-      objective.bound = rational_at(json, "bound");
+      objective.bound = rational_at(json, "bound", "objective.");
       return objective;
     }
   }
@@ -327,6 +223,94 @@ Guarantee parse_guarantee(const ReadJson& json, const Objective& objective) {
   return guarantee;
 }
 
+Json thresholds_json(const std::vector<std::optional<double>>& thresholds) {
+  Json json = Json::array();
+  for (const auto& threshold : thresholds) json.push_back(threshold ? Json(*threshold) : Json(nullptr));
+  return json;
+}
+
+std::vector<std::optional<double>> parse_thresholds(const ReadJson& object, const std::string& where) {
+  std::vector<std::optional<double>> thresholds;
+  for (const ReadJson& threshold : array_at(object, "score_thresholds", where)) {
+    thresholds.push_back(threshold.is_null() ? std::nullopt
+                                             : std::optional(number(threshold, where + "score_thresholds")));
+  }
+  return thresholds;
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double review_rate(const Review& review, const HoldoutSummary& holdout) {
+  return ratio(review.reviewed, holdout.weight);
+}
+double review_recall(const Review& review, const HoldoutSummary& holdout) {
+  return ratio(holdout.true_positives + review.positives, holdout.positives);
+}
+
+/// "rate" and "recall" are what was reached on the hold-out, the latter by flagged and reviewed rows together.
+Json review_json(const Review& review, const HoldoutSummary& holdout) {
+  Json json = {{"score_thresholds", thresholds_json(review.score_thresholds)}};
+  if (review.max_rate) put_rational(json, "max_rate", *review.max_rate);
+  if (review.min_recall) put_rational(json, "min_recall", *review.min_recall);
+  if (review.cost) put_rational(json, "cost", *review.cost);
+  json["rate"] = review_rate(review, holdout);
+  json["reviewed"] = count(review.reviewed);
+  json["positives"] = count(review.positives);
+  json["recall"] = review_recall(review, holdout);
+  json["optimal"] = review.optimal;
+  return json;
+}
+
+/// Figures that cannot be, or that other members contradict.
+void check_review(const ReadJson& json, const Review& review, const HoldoutSummary& holdout) {
+  const auto check_at_most = [](const char* name, double value, double limit, const char* of) {
+    if (value < 0) refuse(std::string("\"review.") + name + "\" is negative");
+    if (value <= limit) return;
+    refuse(std::string("\"review.") + name + "\" is " + number_text(value) + ", more than " + of + ", " +
+           number_text(limit));
+  };
+  check_at_most("reviewed", review.reviewed, holdout.weight - holdout.flagged, "what is not flagged");
+  check_at_most("positives", review.positives, review.reviewed, "what is reviewed");
+  check_at_most("positives", review.positives, holdout.positives - holdout.true_positives,
+                "the positives that are not flagged");
+  const auto check_ratio = [&](const char* name, double reached) {
+    const double written = number_at(json, name, "review.");
+    if (agrees(written, reached, 1e-3)) return;
+    refuse(std::string("\"review.") + name + "\" is " + number_text(written) + ", but by its counts it is " +
+           number_text(reached));
+  };
+  const double rate = review_rate(review, holdout);
+  const double recall = review_recall(review, holdout);
+  check_ratio("rate", rate);
+  check_ratio("recall", recall);
+  constexpr double kRounding = 1e-9;  // of sums of weights
+  if (review.max_rate && rate > review.max_rate->to_double() + kRounding) {
+    refuse("\"review.rate\" is above \"review.max_rate\"");
+  }
+  if (review.min_recall && recall < review.min_recall->to_double() - kRounding) {
+    refuse("\"review.recall\" is below \"review.min_recall\"");
+  }
+}
+
+Review parse_review(const ReadJson& json, const Rule& rule, const HoldoutSummary& holdout) {
+  Review review;
+  review.score_thresholds = parse_thresholds(json, "review.");
+  validate(review, rule);
+  const auto optional_rational = [&](const char* key) {
+    return json.contains(key) ? std::optional(rational_at(json, key, "review.")) : std::nullopt;
+  };
+  review.max_rate = optional_rational("max_rate");
+  review.min_recall = optional_rational("min_recall");
+  review.cost = optional_rational("cost");
+  if (review.max_rate || review.min_recall || review.cost) {
+    validate(ReviewGoal{review.max_rate, review.min_recall, review.cost});
+  }
+  review.reviewed = number_at(json, "reviewed", "review.");
+  review.positives = number_at(json, "positives", "review.");
+  review.optimal = flag_at(json, "optimal", "review.");
+  check_review(json, review, holdout);
+  return review;
+}
+
 /// A level without a threshold has one above every score.
 void check_monotone(const Rule& rule, Direction direction) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -340,25 +324,15 @@ void check_monotone(const Rule& rule, Direction direction) {
   }
 }
 
-/// Members that say more about a boundary, or nothing.
-const ReadJson* optional_object(const ReadJson& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return nullptr;
-  if (!found->is_object()) refuse(std::string("\"") + key + "\" is neither null nor an object");
-  return &*found;
-}
-
 }  // namespace
 
 std::string to_json(const Boundary& boundary) {
-  Json thresholds = Json::array();
-  for (const auto& threshold : boundary.rule.score_thresholds) {
-    thresholds.push_back(threshold ? Json(*threshold) : Json(nullptr));
-  }
   const HoldoutSummary& holdout = boundary.holdout;
   Json json = {{"format", "limen-boundary"},
                {"version", kVersion},
-               {"rule", {{"uncertainty_edges", boundary.rule.uncertainty_edges}, {"score_thresholds", thresholds}}},
+               {"rule",
+                {{"uncertainty_edges", boundary.rule.uncertainty_edges},
+                 {"score_thresholds", thresholds_json(boundary.rule.score_thresholds)}}},
                {"objective", objective_json(boundary.objective)},
                {"method", to_string(boundary.method)}};
   if (boundary.chosen_by) json["chosen_by"] = chosen_by_json(*boundary.chosen_by);
@@ -386,6 +360,7 @@ std::string to_json(const Boundary& boundary) {
                         {"by", expected->by == Expected::By::kTestedRows ? kByTestedRows : kByCrossValidation}};
   }
   json["guarantee"] = boundary.guarantee ? guarantee_json(*boundary.guarantee, boundary.objective) : Json(nullptr);
+  if (boundary.review) json["review"] = review_json(*boundary.review, holdout);
   json["columns"] = {{"score", boundary.score_column}, {"uncertainty", boundary.uncertainty_column}};
   json["limen"] = kLimenVersion;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -409,10 +384,7 @@ Boundary boundary_from_json(std::string_view text) {
   for (const ReadJson& edge : array_at(rule, "uncertainty_edges", "rule.")) {
     boundary.rule.uncertainty_edges.push_back(number(edge, "rule.uncertainty_edges"));
   }
-  for (const ReadJson& threshold : array_at(rule, "score_thresholds", "rule.")) {
-    boundary.rule.score_thresholds.push_back(
-        threshold.is_null() ? std::nullopt : std::optional(number(threshold, "rule.score_thresholds")));
-  }
+  boundary.rule.score_thresholds = parse_thresholds(rule, "rule.");
   validate(boundary.rule);
   boundary.objective = parse_objective(object_member(json, "objective"));
   validate(boundary.objective);
@@ -451,6 +423,9 @@ Boundary boundary_from_json(std::string_view text) {
   if (const ReadJson* expected = optional_object(json, "expected")) boundary.expected = parse_expected(*expected);
   if (const ReadJson* guarantee = optional_object(json, "guarantee")) {
     boundary.guarantee = parse_guarantee(*guarantee, boundary.objective);
+  }
+  if (const ReadJson* review = optional_object(json, "review")) {
+    boundary.review = parse_review(*review, boundary.rule, holdout);
   }
   (void)text_at(json, "limen", "");
   return boundary;

@@ -280,6 +280,11 @@ KnapsackSolution solve_recall(const Problem& problem, const std::vector<LevelHul
 
 }  // namespace
 
+detail::KnapsackSolution detail::solve_knapsack(const Problem& problem, const Knapsack& knapsack,
+                                                const ExactOptions& options) {
+  return limen::solve_knapsack(level_hulls(problem), problem.hull_chain(), knapsack, options);
+}
+
 Solution solve_exact(const Problem& problem, const ExactOptions& options) {
   KnapsackSolution found;
   if (problem.objective().goal == Goal::kFBeta) {

@@ -9,6 +9,8 @@
 #include "limen/count/grid.h"
 #include "limen/solve/isotonic.h"
 #include "limen/solve/problem.h"
+#include "limen/solve/relaxation.h"
+#include "limen/solve/solve.h"
 
 namespace limen::detail {
 
@@ -25,6 +27,12 @@ struct KnapsackSolution {
   bool proved = true;
   double distance = 0;  ///< not proved: no boundary is closer than this to the relaxation's bound
 };
+
+/// The boundary of most profit within the capacity, of the problem's grid but whatever its objective, by the method of
+/// exact.cpp. Some boundary must fit. profit.positives >= 0 >= profit.rows, not both 0, or the fewest rows: profit
+/// {-1, 0} and a weight of positives alone.
+[[nodiscard]] KnapsackSolution solve_knapsack(const Problem& problem, const Knapsack& knapsack,
+                                              const ExactOptions& options = {});
 
 /// The best boundary by search(limit), which looks only within `limit` of the relaxation's bound: with growing limits,
 /// up to the gap of the greedy boundary. That one comes back when a search gives up.

@@ -104,6 +104,22 @@ struct Guarantee {
   friend bool operator==(const Guarantee&, const Guarantee&) = default;
 };
 
+/// Rows that are not flagged but sent to a person. All figures are of the hold-out.
+struct Review {
+  /// K: a row that is not flagged is reviewed iff its level's threshold is set and score >= threshold. Never above the
+  /// threshold from which the level is flagged. Unset: nothing of the level is reviewed.
+  std::vector<std::optional<double>> score_thresholds;
+  // What was asked for (review.h).
+  std::optional<Rational> max_rate = std::nullopt;
+  std::optional<Rational> min_recall = std::nullopt;
+  std::optional<Rational> cost = std::nullopt;
+  double reviewed = 0;   ///< rows, or their weight
+  double positives = 0;  ///< of them
+  bool optimal = false;  ///< proved: no other review on these levels and bins is better
+
+  friend bool operator==(const Review&, const Review&) = default;
+};
+
 /// Whose quantiles of uncertainty the edges between levels are.
 enum class LevelsFrom {
   kAll,  ///< of all rows, as in the paper
@@ -126,11 +142,23 @@ struct Boundary {
   HoldoutSummary holdout;
   std::optional<Expected> expected = std::nullopt;
   std::optional<Guarantee> guarantee = std::nullopt;
+  std::optional<Review> review = std::nullopt;
   std::string score_column = "score";
   std::string uncertainty_column = "uncertainty";
 
   friend bool operator==(const Boundary&, const Boundary&) = default;
 };
+
+/// Throws InvalidInput when the thresholds do not fit the rule: their number, one that is not finite, or one above the
+/// threshold from which its level is flagged.
+void validate(const Review& review, const Rule& rule);
+
+/// The rule that flags what the boundary flags or reviews; the boundary's own rule where it has no review.
+[[nodiscard]] Rule flag_or_review_rule(const Boundary& boundary);
+
+/// Which rows go to a person: writes 1 where a row is reviewed, 0 where it is flagged or passed. As decide otherwise.
+/// Throws InvalidInput, also when the boundary has no review.
+void decide_review(const Boundary& boundary, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> review);
 
 /// The boundary as JSON text, version 1. Numbers read back exactly.
 [[nodiscard]] std::string to_json(const Boundary& boundary);

@@ -69,6 +69,7 @@ struct DecisionBatch {
   RealSpan uncertainty;
   std::span<std::uint8_t> decision;
   std::span<std::int32_t> level;
+  std::span<std::uint8_t> review;  ///< empty unless asked for
 };
 
 struct AppendDecisionsOptions {
@@ -77,6 +78,8 @@ struct AppendDecisionsOptions {
   std::string uncertainty = "uncertainty";
   /// Rows without a finite score and uncertainty are left out and counted, instead of refused.
   bool drop_missing = false;
+  /// A third column, `review` (uint8).
+  bool with_review = false;
   /// See AppendColumnsOptions.
   std::optional<Format> output_format = std::nullopt;
 };

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "certified.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "flags.h"
+#include "limen/promise/binomial.h"
+#include "text.h"
+#include "verbs.h"
+
+namespace limen::cli {
+namespace {
+
+/// "precision >= 0.9".
+std::string promise_text(const Objective& objective) {
+  const double bound = objective.bound.to_double();
+  switch (objective.goal) {
+    case Goal::kPrecision:
+      return fmt::format("precision >= {:g}", bound);
+    case Goal::kRecall:
+      return fmt::format("recall >= {:g}", bound);
+    case Goal::kFalsePositiveRate:
+      return fmt::format("false-positive rate <= {:g}", bound);
+    default:
+      return fmt::format("flagged fraction <= {:g}", bound);
+  }
+}
+
+}  // namespace
+
+void add_certify_flags(CLI::App& verb, CertifyFlags& flags, TableFlags& table) {
+  FlagGroup group(verb, "Promise");
+  group.add("--confidence", flags.confidence, "C",
+            "Certify the bound for deployment with this probability, such as 0.95: some rows learn, the others test");
+  group.add("--seed", flags.seed, "SEED", "With --confidence: which rows learn and which are tested");
+  group.add("--group", table.read.columns.group, "COLUMN",
+            "With --confidence: rows of one value (a customer, a day) stay together, and the test is on groups");
+}
+
+std::optional<CertifyOptions> make_certify_options(const CertifyFlags& flags) {
+  if (!flags.confidence) return std::nullopt;
+  if (!(*flags.confidence > 0 && *flags.confidence < 1)) {
+    throw InvalidInput(fmt::format("--confidence is {:g}, must be between 0 and 1, such as 0.95", *flags.confidence));
+  }
+  CertifyOptions options;
+  options.confidence = *flags.confidence;
+  options.seed = flags.seed;
+  return options;
+}
+
+std::string guarantee_text(const Boundary& boundary) {
+  const Guarantee& guarantee = *boundary.guarantee;
+  const std::string learnt =
+      guarantee.learning_rows > 0 ? fmt::format("; {} learned", plural_text(guarantee.learning_rows, "other row")) : "";
+  return fmt::format(
+      "certified with {:g}% confidence: {}, for {}\n    tested on {}: flagged {}, true positives {} (p = {:.3g}, {} "
+      "test){}",
+      100 * guarantee.confidence, promise_text(boundary.objective), guarantee.valid_for,
+      plural_text(guarantee.rows, "row"), count_text(static_cast<double>(guarantee.flagged)),
+      count_text(static_cast<double>(guarantee.true_positives)), guarantee.p_value, guarantee.test, learnt);
+}
+
+std::string given_up_text(const Boundary& boundary, const FitResult& single) {
+  if (!single.boundary) return "no single threshold meets the bound on this hold-out";
+  const HoldoutSummary& base = single.boundary->holdout;
+  const HoldoutSummary& ours = boundary.holdout;
+  const bool recall = boundary.objective.goal != Goal::kRecall;
+  const double before = recall ? base.recall() : base.precision();
+  const double after = recall ? ours.recall() : ours.precision();
+  return fmt::format("best single threshold without a promise, on this hold-out: {} {}; certified: {} ({})",
+                     recall ? "recall" : "precision", ratio_text(before), ratio_text(after), gain_text(after, before));
+}
+
+int report_not_certifiable(const std::string& name, bool json, const Objective& objective,
+                           const CertifyOptions& options, const Certification& found) {
+  if (json) {
+    const Json none = nullptr;
+    const Json report = {{"status", "not certifiable"},
+                         {"objective", describe(objective)},
+                         {"confidence", options.confidence},
+                         {"method", to_string(found.method)},
+                         {"tested_rows", found.tested.rows},
+                         {"nearest_bound", found.attainable ? Json(*found.attainable) : none},
+                         {"rows_needed", found.rows_needed ? Json(*found.rows_needed) : none}};
+    fmt::print("{}\n", report.dump(1));
+  }
+  std::string what = fmt::format("limen: {}: cannot be certified: {} with {:g}% confidence", name,
+                                 promise_text(objective), 100 * options.confidence);
+  if (found.steps.empty()) {
+    what += "; there are too few rows to learn from";
+  } else if (found.attainable) {
+    what += fmt::format("; these rows come nearest to a bound of {:.3g}", *found.attainable);
+  }
+  const std::int64_t rows = found.tested.rows + found.learning.rows;
+  if (found.rows_needed) {
+    what += fmt::format("; about {} labelled rows would be needed, there are {} (limen plan tells more)",
+                        count_text(static_cast<double>(*found.rows_needed)), count_text(static_cast<double>(rows)));
+  } else if (!found.steps.empty()) {
+    what += "; no boundary that was tested does better than the bound on these rows, so more of them would not help";
+  }
+  fmt::print(stderr, "{}\n", what);
+  return kInfeasible;
+}
+
+GuaranteeCheck check_guarantee(const Boundary& boundary, const Confusion& test) {
+  const Objective& objective = boundary.objective;
+  const double bound = objective.bound.to_double();
+  const auto whole = [](double value) { return static_cast<std::int64_t>(std::llround(value)); };
+  // With weights as many rows as they are worth.
+  const double fraction = test.effective_fraction;
+  const double false_positives = test.flagged - test.true_positives;
+  const double negatives = test.rows - test.positives;
+  GuaranteeCheck check;
+  switch (objective.goal) {
+    case Goal::kPrecision:
+      check.p_value = binomial_lower_tail(whole(fraction * test.true_positives), whole(fraction * test.flagged), bound);
+      break;
+    case Goal::kRecall:
+      check.p_value = binomial_lower_tail(whole(fraction * test.true_positives), whole(fraction * test.positives), bound);
+      break;
+    case Goal::kFalsePositiveRate:
+      check.p_value = binomial_upper_tail(whole(fraction * false_positives), whole(fraction * negatives), bound);
+      break;
+    default:
+      check.p_value = binomial_upper_tail(whole(fraction * test.flagged), whole(fraction * test.rows), bound);
+  }
+  const bool consistent = check.p_value >= 0.05;
+  check.text = fmt::format(
+      "guarantee: {} with {:g}% confidence; these rows {} (p = {:.3g} for rows this bad if it is kept)",
+      promise_text(objective), 100 * boundary.guarantee->confidence,
+      consistent ? "are consistent with it" : "are NOT consistent with it: they are not drawn like the hold-out, or it failed",
+      check.p_value);
+  return check;
+}
+
+}  // namespace limen::cli
