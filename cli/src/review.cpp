@@ -65,7 +65,8 @@ std::string review_text(const ReviewFit& fit) {
   text +=
       cost ? fmt::format("  cost {:.6g}, {:.6g} of it for reviews at {:g} each\n",
                          fit.boundary->holdout.objective_value, review.flagged * cost->to_double(), cost->to_double())
-           : "  flagging is as without a review; figures about review are of this hold-out, and no guarantee covers them\n";
+           : "  flagging is as without a review; figures about review are of this hold-out, and no guarantee covers "
+             "them\n";
   return text;
 }
 
