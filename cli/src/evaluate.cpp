@@ -108,8 +108,8 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
         rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
       }
     }
-    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method),
-               describe(boundary.objective), shown(test), table_text(rows));
+    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method), objective_text(boundary),
+               shown(test), table_text(rows));
     if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
       const double bound = boundary.objective.bound.to_double();
       const double precision = evaluation.total.precision();

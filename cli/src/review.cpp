@@ -40,6 +40,12 @@ std::optional<ReviewGoal> make_review_goal(const ReviewFlags& flags) {
   return goal;
 }
 
+std::string objective_text(const Boundary& boundary) {
+  const bool costs = boundary.review && boundary.review->cost;
+  return describe(boundary.objective) +
+         (costs ? fmt::format(", {:g} per review", boundary.review->cost->to_double()) : "");
+}
+
 std::string review_text(const ReviewFit& fit) {
   const Confusion& flagged = fit.flagged.total;
   const Confusion& both = fit.flagged_or_reviewed.total;

@@ -98,6 +98,7 @@ TEST_F(Review, ACostDecidesBoth) {
   EXPECT_EQ(found["review"]["cost"], 1.0);
   EXPECT_THAT(output_of({"fit", "x.csv", "--cost-fp", "2", "--cost-fn", "5", "--review-cost", "1"}),
               AllOf(HasSubstr("no pair of flagging and review on these levels and bins costs less than"),
+                    HasSubstr("2 per false positive and 5 per false negative, 1 per review"),
                     HasSubstr("for reviews at 1 each")));
 }
 
