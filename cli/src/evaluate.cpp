@@ -115,8 +115,8 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
         rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
       }
     }
-    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method),
-               describe(boundary.objective), shown(test), table_text(rows));
+    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method), objective_text(boundary),
+               shown(test), table_text(rows));
     if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.total).text);
     if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
       const double bound = boundary.objective.bound.to_double();

@@ -327,7 +327,7 @@ std::string caution_text(const Boundary& boundary, int levels_used) {
 
 void print_summary(const Boundary& boundary, int levels_used) {
   const HoldoutSummary& holdout = boundary.holdout;
-  fmt::print("{}: {}\n", to_string(boundary.method), describe(boundary.objective));
+  fmt::print("{}: {}\n", to_string(boundary.method), objective_text(boundary));
   fmt::print("  hold-out: {}, {}{}; {}, {}\n", plural_text(static_cast<double>(holdout.rows), "row"),
              plural_text(holdout.positives, "positive"), holdout.weighted ? " (by weight)" : "",
              plural_text(levels_used, "level"), bins_text(boundary));

@@ -40,6 +40,12 @@ std::optional<ReviewGoal> make_review_goal(const ReviewFlags& flags) {
   return goal;
 }
 
+std::string objective_text(const Boundary& boundary) {
+  const bool costs = boundary.review && boundary.review->cost;
+  return describe(boundary.objective) +
+         (costs ? fmt::format(", {:g} per review", boundary.review->cost->to_double()) : "");
+}
+
 std::string review_text(const ReviewFit& fit) {
   const Confusion& flagged = fit.flagged.total;
   const Confusion& both = fit.flagged_or_reviewed.total;
@@ -65,7 +71,8 @@ std::string review_text(const ReviewFit& fit) {
   text +=
       cost ? fmt::format("  cost {:.6g}, {:.6g} of it for reviews at {:g} each\n",
                          fit.boundary->holdout.objective_value, review.flagged * cost->to_double(), cost->to_double())
-           : "  flagging is as without a review; figures about review are of this hold-out, and no guarantee covers them\n";
+           : "  flagging is as without a review; figures about review are of this hold-out, and no guarantee covers "
+             "them\n";
   return text;
 }
 

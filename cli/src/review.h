@@ -21,6 +21,9 @@ void add_review_flags(CLI::App& verb, ReviewFlags& flags);
 /// Unset when no flag is given.
 [[nodiscard]] std::optional<ReviewGoal> make_review_goal(const ReviewFlags& flags);
 
+/// describe(objective), with the cost of a review where it counts.
+[[nodiscard]] std::string objective_text(const Boundary& boundary);
+
 /// Rows, positives and precision of what is flagged, reviewed and passed on the hold-out, and the recall of the first
 /// two together.
 [[nodiscard]] std::string review_text(const ReviewFit& fit);

@@ -58,7 +58,10 @@ TEST_F(Review, SaysItInWords) {
   EXPECT_THAT(text, HasSubstr("  review              3  30.00%          1     0.3333\n"));
   EXPECT_THAT(text, HasSubstr("  pass                2  20.00%          0     0.0000\n"));
   EXPECT_THAT(text, HasSubstr("recall of flagged or reviewed 1.0000, of flagged alone 0.8000; proved"));
-  EXPECT_THAT(text, HasSubstr("flagging is as without a review; figures about review are of this hold-out, and no guarantee covers them"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "flagging is as without a review; figures about review are of this hold-out, and no guarantee covers them"));
   EXPECT_THAT(text, HasSubstr("review score  review  review pos."));
   EXPECT_THAT(output_of(fit_with({})), Not(HasSubstr("review")));
   EXPECT_THAT(output_of({"fit", "x.csv", "--flag-rate", "0.3", "--method", "smooth", "--review-rate", "0.3"}),
@@ -95,6 +98,7 @@ TEST_F(Review, ACostDecidesBoth) {
   EXPECT_EQ(found["review"]["cost"], 1.0);
   EXPECT_THAT(output_of({"fit", "x.csv", "--cost-fp", "2", "--cost-fn", "5", "--review-cost", "1"}),
               AllOf(HasSubstr("no pair of flagging and review on these levels and bins costs less than"),
+                    HasSubstr("2 per false positive and 5 per false negative, 1 per review"),
                     HasSubstr("for reviews at 1 each")));
 }
 

@@ -681,6 +681,46 @@ TEST(BoundaryFromJson, RefusesAWrongTypeInEveryMember) {
   }
 }
 
+Boundary example_with_review() {
+  Boundary boundary = example();
+  boundary.review = Review{.score_thresholds = {0.7, std::nullopt, 0.93},
+                           .max_rate = Rational{1, 20},
+                           .min_recall = Rational{3, 5},
+                           .reviewed = 48,
+                           .positives = 21,
+                           .optimal = true};
+  return boundary;
+}
+
+TEST(BoundaryFromJson, ReadsBackAReviewAndRefusesOneOfMissingOrWrongMembers) {
+  EXPECT_EQ(boundary_from_json(to_json(example_with_review())), example_with_review());
+  const Json json = Json::parse(to_json(example_with_review()));
+  Json without = json;
+  without["review"] = nullptr;
+  EXPECT_EQ(boundary_from_json(without.dump()), example());
+  for (const char* key : {"score_thresholds", "rate", "reviewed", "positives", "recall", "optimal"}) {
+    Json missing = json;
+    missing["review"].erase(key);
+    EXPECT_EQ(refusal_of([&] { (void)boundary_from_json(missing.dump()); }),
+              "boundary: \"review." + std::string(key) + "\" is missing; the file is damaged");
+  }
+  std::vector<Json::json_pointer> pointers;
+  collect_pointers(json["review"], Json::json_pointer(), pointers);
+  ASSERT_EQ(pointers.size(), 11U);
+  const Json values[] = {nullptr, true, "text", -3, 1e30, Json::array({1}), Json::object({{"x", 1}})};
+  for (const Json::json_pointer& pointer : pointers) {
+    for (const Json& value : values) {
+      const std::string name = pointer.to_string();
+      if (value.is_boolean() && name == "/optimal") continue;
+      if ((value.is_null() || value == -3) && name.starts_with("/score_thresholds/")) continue;  // any real score
+      if (value == 1e30 && name == "/score_thresholds/2") continue;  // nothing of the level is flagged
+      Json changed = json;
+      changed["review"][pointer] = value;
+      EXPECT_NE(refusal_of([&] { (void)boundary_from_json(changed.dump()); }), "(not refused)") << name << value;
+    }
+  }
+}
+
 constexpr std::size_t kDepth = 100'000;
 
 TEST(BoundaryFromJson, RefusesDeepNestingWithoutHarm) {

@@ -114,8 +114,8 @@ TEST(SolveReview, EqualsBruteForce) {
 }
 
 // The other question: the pair of nested boundaries that catches the most positives in all, the inner one within the
-// precision bound. Where that bound is tight, most true positives are most flagged rows, so the pair found one after the
-// other can only lose what whole bins leave over; on grids of a few bins that is the most there is to lose.
+// precision bound. Where that bound is tight, most true positives are most flagged rows, so the pair found one after
+// the other can only lose what whole bins leave over; on grids of a few bins that is the most there is to lose.
 TEST(SolveReview, FlaggingFirstSeldomCostsPositivesAgainstBothTogether) {
   std::mt19937_64 random(31);
   int feasible = 0;
