@@ -6,6 +6,7 @@
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/judge/metrics.h"
+#include "limen/judge/paired.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -53,6 +54,76 @@ Json json_of(const Confusion& counts, double confidence) {
           {"recall_interval", positives ? Json({recall.low, recall.high}) : none}};
 }
 
+Json json_of(const PairedDifference& figure) {
+  return {{"first", figure.first},
+          {"second", figure.second},
+          {"difference", figure.difference},
+          {"interval", {figure.interval.low, figure.interval.high}},
+          {"p_value", figure.p_value}};
+}
+
+Json json_of(const PairedComparison& found) {
+  const auto counts = [](const Counts& kind) { return Json{{"rows", kind.rows}, {"positives", kind.positives}}; };
+  const auto figure = [](const std::optional<PairedDifference>& value) {
+    return value ? json_of(*value) : Json(nullptr);
+  };
+  return {{"both", counts(found.counts.both)},
+          {"first_only", counts(found.counts.first_only)},
+          {"second_only", counts(found.counts.second_only)},
+          {"neither", counts(found.counts.neither)},
+          {"recall", figure(found.recall)},
+          {"precision", figure(found.precision)},
+          {"false_positive_rate", figure(found.false_positive_rate)}};
+}
+
+void print_pair(const PairedComparison& found, const std::string& first, const std::string& second) {
+  const PairedCounts& counts = found.counts;
+  std::vector<std::vector<std::string>> rows = {{"flagged by", "rows", "positives", "share"}};
+  const auto add = [&](const std::string& name, const Counts& kind) {
+    const auto size = static_cast<double>(kind.rows);
+    const auto positives = static_cast<double>(kind.positives);
+    rows.push_back({name, count_text(size), count_text(positives), kind.rows > 0 ? ratio_text(positives / size) : "-"});
+  };
+  add("both", counts.both);
+  add(first + " only", counts.first_only);
+  add(second + " only", counts.second_only);
+  add("neither", counts.neither);
+  fmt::print("\n{} against {} on the same rows\n{}", first, second, table_text(rows));
+  std::vector<std::vector<std::string>> figures = {
+      {"", first, second, "difference", fmt::format("{:g}% interval", 100 * found.confidence), "p"}};
+  const auto figure = [&](const char* name, const std::optional<PairedDifference>& value) {
+    if (!value) return;
+    figures.push_back({name, ratio_text(value->first), ratio_text(value->second),
+                       fmt::format("{:+.4f}", value->difference),
+                       fmt::format("{:+.4f} .. {:+.4f}", value->interval.low, value->interval.high),
+                       fmt::format("{:.2g}", value->p_value)});
+  };
+  figure("recall", found.recall);
+  figure("precision", found.precision);
+  figure("false-positive rate", found.false_positive_rate);
+  fmt::print("{}  {}\n", table_text(figures), verdict(found, first, second));
+}
+
+/// What two boundaries said of the same rows.
+struct Decided {
+  std::vector<std::uint8_t> decision;
+  std::vector<std::uint8_t> label;
+  bool weighted = false;
+};
+
+Decided decide_rows(const Rule& rule, const Samples& samples) {
+  return {decide(rule, samples.score, samples.uncertainty),
+          {samples.label.begin(), samples.label.end()},
+          !samples.weight.empty()};
+}
+
+/// Why the paired tests do not apply; empty: they do.
+std::string no_pair_text(const Decided& first, const Decided& second) {
+  if (first.weighted || second.weighted) return "rows have weights, but the paired tests count rows";
+  if (first.label != second.label) return "their columns leave out different rows";
+  return "";
+}
+
 int run(EvaluateFlags flags, const CLI::App& verb) {
   if (flags.files.size() < 2) throw InvalidInput("evaluate: give one or more boundary files and then a table");
   const std::string test = flags.files.back();
@@ -72,6 +143,7 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
 
   Json report = Json::array();
   std::optional<table::Predictions> predictions;
+  std::optional<Decided> first;
   for (std::size_t at = 0; at < boundaries.size(); ++at) {
     const Boundary& boundary = boundaries[at];
     table::PredictionColumns& columns = flags.table.read.columns;
@@ -81,6 +153,16 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
     if (!predictions || !same) predictions = read_table({test}, flags.table);
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
+    std::optional<PairedComparison> pair;
+    std::string no_pair;
+    if (boundaries.size() > 1) {
+      Decided decided = decide_rows(boundary.rule, predictions->samples());
+      if (at == 0) {
+        first = std::move(decided);
+      } else if (no_pair = no_pair_text(*first, decided); no_pair.empty()) {
+        pair = compare_pairs(count_pairs(first->decision, decided.decision, decided.label), flags.confidence);
+      }
+    }
     if (flags.json) {
       Json levels = Json::array();
       for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
@@ -88,6 +170,10 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       entry.update(json_of(evaluation.total, flags.confidence));
       entry["confidence"] = flags.confidence;
       entry["levels"] = std::move(levels);
+      if (pair) {
+        entry["against_first"] = json_of(*pair);
+        entry["against_first"]["verdict"] = verdict(*pair, flags.files[0], flags.files[at]);
+      }
       report.push_back(std::move(entry));
       continue;
     }
@@ -112,6 +198,10 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
                  precision - bound);
     }
+    if (pair) print_pair(*pair, shown(flags.files[0]), shown(flags.files[at]));
+    if (!no_pair.empty()) {
+      fmt::print("\n{} against {}: {}\n", shown(flags.files[0]), shown(flags.files[at]), no_pair);
+    }
     if (at + 1 < boundaries.size()) fmt::print("\n");
   }
   if (flags.json) fmt::print("{}\n", report.dump(1));
@@ -131,7 +221,10 @@ void add_evaluate(CLI::App& program, Action& action) {
       ->check(CLI::Range(0.5, 0.999999).description(""));
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
-  verb->footer("Example: limen evaluate b.json test.csv");
+  verb->footer(
+      "Example: limen evaluate b.json test.csv\n"
+      "Several boundaries: each after the first is compared with the first on the same rows (exact McNemar test for\n"
+      "recall, score test of paired rows for precision).");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }
 
