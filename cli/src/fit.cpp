@@ -371,7 +371,8 @@ int run(const FitFlags& flags) {
   const bool with_single = shows_table && options.method != Method::kSt;
   Fitted fitted;
   std::optional<BootstrapFit> bootstrap;
-  if (flags.bootstrap.replicates > 0 && counted) throw InvalidInput("--bootstrap", "needs the rows, not --counts");
+  const bool resamples = flags.bootstrap.replicates > 0;
+  if (resamples && counted) throw InvalidInput("--bootstrap", "needs the rows, not --counts");
   if (counted) {
     const Grid grid = read_counted_grid(flags);
     in_table(name, [&] {
@@ -381,11 +382,12 @@ int run(const FitFlags& flags) {
   } else {
     const Holdout holdout = open_holdout(flags);
     fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single); });
-    if (flags.bootstrap.replicates > 0 && fitted.fit.boundary) {
-      const BootstrapOptions resampling = make_bootstrap_options(flags.bootstrap, options.num_threads);
+    if (resamples && fitted.fit.boundary) {
       if (!holdout.rows) throw InvalidInput("--bootstrap", "needs the rows in memory; give a larger --max-memory");
-      bootstrap =
-          in_table(name, [&] { return bootstrap_fit(holdout.rows->samples(), *fitted.fit.boundary, resampling); });
+      bootstrap = in_table(name, [&] {
+        return bootstrap_fit(holdout.rows->samples(), *fitted.fit.boundary,
+                             make_bootstrap_options(flags.bootstrap, options.num_threads));
+      });
     }
   }
   FitResult& result = fitted.fit;
