@@ -104,24 +104,66 @@ void print_pair(const PairedComparison& found, const std::string& first, const s
   fmt::print("{}  {}\n", table_text(figures), verdict(found, first, second));
 }
 
-/// What two boundaries said of the same rows.
+/// What a boundary said of the rows, to be compared with others.
 struct Decided {
   std::vector<std::uint8_t> decision;
   std::vector<std::uint8_t> label;
+  std::vector<std::string> columns;  ///< that the boundary looks at
   bool weighted = false;
+  bool some_left_out = false;
 };
 
-Decided decide_rows(const Rule& rule, const Samples& samples) {
+Decided decide_rows(const Rule& rule, const table::Predictions& rows, const table::PredictionColumns& columns) {
+  const Samples samples = rows.samples();
   return {decide(rule, samples.score, samples.uncertainty),
           {samples.label.begin(), samples.label.end()},
-          !samples.weight.empty()};
+          {columns.score, columns.uncertainty},
+          !samples.weight.empty(),
+          rows.rows_dropped > 0};
 }
 
 /// Why the paired tests do not apply; empty: they do.
 std::string no_pair_text(const Decided& first, const Decided& second) {
   if (first.weighted || second.weighted) return "rows have weights, but the paired tests count rows";
-  if (first.label != second.label) return "their columns leave out different rows";
+  if (first.columns != second.columns && (first.some_left_out || second.some_left_out)) {
+    return "they look at different columns, whose missing values leave out different rows";
+  }
   return "";
+}
+
+Json json_entry(const std::string& file, const Boundary& boundary, const Evaluation& evaluation, double confidence) {
+  Json levels = Json::array();
+  for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, confidence));
+  Json entry = {{"boundary", file}, {"method", to_string(boundary.method)}};
+  entry.update(json_of(evaluation.total, confidence));
+  entry["confidence"] = confidence;
+  entry["levels"] = std::move(levels);
+  return entry;
+}
+
+void print_evaluation(const std::string& file, const std::string& test, const Boundary& boundary,
+                      const Evaluation& evaluation, double confidence) {
+  const std::string interval = fmt::format("{:g}% interval", 100 * confidence);
+  std::vector<std::vector<std::string>> rows = {
+      {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
+  rows.push_back(text_row("all", evaluation.total, confidence));
+  if (evaluation.levels.size() > 1) {
+    for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+      if (level == kMostLevelsShown) {
+        rows.push_back({fmt::format("... and {} more levels", evaluation.levels.size() - level)});
+        break;
+      }
+      rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], confidence));
+    }
+  }
+  fmt::print("{} ({}; {}) on {}\n{}", file, to_string(boundary.method), describe(boundary.objective), test,
+             table_text(rows));
+  if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
+    const double bound = boundary.objective.bound.to_double();
+    const double precision = evaluation.total.precision();
+    fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
+               precision - bound);
+  }
 }
 
 int run(EvaluateFlags flags, const CLI::App& verb) {
@@ -153,10 +195,10 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
     if (!predictions || !same) predictions = read_table({test}, flags.table);
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
-    std::optional<PairedComparison> pair;
+    std::optional<PairedComparison> pair;  // with the first boundary
     std::string no_pair;
     if (boundaries.size() > 1) {
-      Decided decided = decide_rows(boundary.rule, predictions->samples());
+      Decided decided = decide_rows(boundary.rule, *predictions, columns);
       if (at == 0) {
         first = std::move(decided);
       } else if (no_pair = no_pair_text(*first, decided); no_pair.empty()) {
@@ -164,40 +206,14 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       }
     }
     if (flags.json) {
-      Json levels = Json::array();
-      for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
-      Json entry = {{"boundary", flags.files[at]}, {"method", to_string(boundary.method)}};
-      entry.update(json_of(evaluation.total, flags.confidence));
-      entry["confidence"] = flags.confidence;
-      entry["levels"] = std::move(levels);
+      report.push_back(json_entry(flags.files[at], boundary, evaluation, flags.confidence));
       if (pair) {
-        entry["against_first"] = json_of(*pair);
-        entry["against_first"]["verdict"] = verdict(*pair, flags.files[0], flags.files[at]);
+        report.back()["against_first"] = json_of(*pair);
+        report.back()["against_first"]["verdict"] = verdict(*pair, flags.files[0], flags.files[at]);
       }
-      report.push_back(std::move(entry));
       continue;
     }
-    const std::string interval = fmt::format("{:g}% interval", 100 * flags.confidence);
-    std::vector<std::vector<std::string>> rows = {
-        {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
-    rows.push_back(text_row("all", evaluation.total, flags.confidence));
-    if (evaluation.levels.size() > 1) {
-      for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
-        if (level == kMostLevelsShown) {
-          rows.push_back({fmt::format("... and {} more levels", evaluation.levels.size() - level)});
-          break;
-        }
-        rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
-      }
-    }
-    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method),
-               describe(boundary.objective), shown(test), table_text(rows));
-    if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
-      const double bound = boundary.objective.bound.to_double();
-      const double precision = evaluation.total.precision();
-      fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
-                 precision - bound);
-    }
+    print_evaluation(shown(flags.files[at]), shown(test), boundary, evaluation, flags.confidence);
     if (pair) print_pair(*pair, shown(flags.files[0]), shown(flags.files[at]));
     if (!no_pair.empty()) {
       fmt::print("\n{} against {}: {}\n", shown(flags.files[0]), shown(flags.files[at]), no_pair);

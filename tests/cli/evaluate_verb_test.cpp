@@ -182,6 +182,17 @@ TEST_F(Evaluate, SaysWhereThePairedTestsDoNotApply) {
   EXPECT_THAT(output_of({"evaluate", "b.json", "st.json", "w.csv"}),
               HasSubstr("rows have weights, but the paired tests count rows"));
   EXPECT_FALSE(json_of({"evaluate", "b.json", "st.json", "w.csv", "--json"})[1].contains("against_first"));
+  // Boundaries of two models on one table: compared where every row has both scores.
+  std::string two = "score,uncertainty,label,other\n";
+  std::istringstream again{std::string(kHandTable)};
+  for (std::getline(again, line); std::getline(again, line);) two += line + "," + line.substr(0, line.find(',')) + "\n";
+  write_file("two.csv", two);
+  write_file("other.json", replaced(file_text("st.json"), "\"score\": \"score\"", "\"score\": \"other\""));
+  EXPECT_EQ(json_of({"evaluate", "st.json", "other.json", "two.csv", "--json"})[1]["against_first"]["verdict"],
+            "st.json and other.json flag the same rows");
+  write_file("gap.csv", replaced(two, "1,0.9\n", "1,\n"));
+  EXPECT_THAT(output_of({"evaluate", "st.json", "other.json", "gap.csv", "--drop-missing"}),
+              HasSubstr("they look at different columns"));
 }
 
 }  // namespace

@@ -81,17 +81,12 @@ class Teeth {
   double deviations_ = 0;
 };
 
-struct Stop {
-  double threshold = 0;
-  Counts flagged;
-};
-
-PlannedThreshold figures_of(const Stop& stop, const Counts& total, const Objective& objective) {
+/// `flagged` rows with `right` positives among them, which may be a fraction.
+PlannedThreshold figures_of(double threshold, double flagged, double right, const Counts& total,
+                            const Objective& objective) {
   const auto rows = static_cast<double>(total.rows);
-  const auto flagged = static_cast<double>(stop.flagged.rows);
-  const auto right = static_cast<double>(stop.flagged.positives);
   PlannedThreshold figures;
-  figures.threshold = stop.threshold;
+  figures.threshold = threshold;
   figures.flag_rate = flagged / rows;
   figures.precision = flagged > 0 ? right / flagged : 0;
   figures.recall = right / static_cast<double>(total.positives);
@@ -110,6 +105,29 @@ double trial_rate_of(const PlannedThreshold& threshold, Goal goal, const Counts&
   const double positive_rate = static_cast<double>(total.positives) / static_cast<double>(total.rows);
   return goal == Goal::kPrecision ? threshold.flag_rate : goal == Goal::kRecall ? positive_rate : 1 - positive_rate;
 }
+
+/// Positives among the highest scores when the rate of positives never rises as the score falls: isotonic regression,
+/// whose sums are the concave hull of the counts. The counts themselves hover about a bound: by chance a threshold may
+/// just meet it far beyond others that do not, and no number of rows would seem to certify any near it.
+class SmoothPositives {
+ public:
+  explicit SmoothPositives(const Grid& grid) : hull_(hull_chain(grid)) {}
+
+  /// For rising numbers of rows.
+  double operator()(std::int64_t rows) {
+    while (at_ < hull_.size() && hull_[at_].flagged.rows < rows) before_ = hull_[at_++].flagged;
+    if (at_ == hull_.size()) return static_cast<double>(before_.positives);
+    const Counts step = hull_[at_].flagged - before_;
+    return static_cast<double>(before_.positives) + static_cast<double>(step.positives) *
+                                                        static_cast<double>(rows - before_.rows) /
+                                                        static_cast<double>(step.rows);
+  }
+
+ private:
+  Chain hull_;
+  std::size_t at_ = 0;
+  Counts before_;
+};
 
 }  // namespace
 
@@ -224,8 +242,12 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
 
     const Chain chain = score_chain(grid);
     const std::vector<double> cuts = score_cuts(grid.levels[0]);
-    const auto stop_of = [&](const ChainStep& step) {
-      return Stop{cuts[static_cast<std::size_t>(step.taken - 1)], step.flagged};
+    const auto figures_with = [&](const ChainStep& step, double right) {
+      return figures_of(cuts[static_cast<std::size_t>(step.taken - 1)], static_cast<double>(step.flagged.rows), right,
+                        total, objective);
+    };
+    const auto figures_at = [&](const ChainStep& step) {
+      return figures_with(step, static_cast<double>(step.flagged.positives));
     };
     // Without a flagged row there is nothing to certify; the chain's steps all flag some.
     const auto best = best_prefix(chain, objective, totals);
@@ -233,21 +255,23 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
     plan.best_attainable = smaller_is_better ? 1 : 0;
     for (const ChainStep& step : chain) {
       if (!step.group_end) continue;
-      const double figure = figure_of(figures_of(stop_of(step), total, objective), objective.goal);
+      const double figure = figure_of(figures_at(step), objective.goal);
       plan.best_attainable =
           smaller_is_better ? std::min(plan.best_attainable, figure) : std::max(plan.best_attainable, figure);
     }
     std::vector<PlannedThreshold> candidates;
     if (best && *best > 0) {
-      plan.uncertified = figures_of(stop_of(chain[*best - 1]), total, objective);
+      plan.uncertified = figures_at(chain[*best - 1]);
       // In every thousandth of the uncertified value the threshold that looks as if it needs the fewest rows.
       constexpr int kParts = 1000;
       std::vector<std::optional<PlannedThreshold>> parts(kParts + 1);
       std::vector<double> ease(kParts + 1, -1);
       const double bound = success_bound(objective);
+      SmoothPositives positives(grid);
       for (const ChainStep& step : chain) {
         if (!step.group_end || step.flagged.positives == 0) continue;
-        const PlannedThreshold figures = figures_of(stop_of(step), total, objective);
+        const PlannedThreshold figures = figures_with(step, positives(step.flagged.rows));
+        if (figures.value > plan.uncertified->value) continue;
         const double figure = figure_of(figures, objective.goal);
         const double success = smaller_is_better ? 1 - figure : figure;
         if (success <= bound) continue;

@@ -87,10 +87,12 @@ struct Plan {
   std::vector<PlannedLoss> losses;  ///< as asked for
 };
 
-/// From labelled predictions: the thresholds on the score, with the figures they have on these rows as if those were
-/// the truth. Not looked at: thresholds whose value differs by less than a thousandth of the uncertified one. O(n log
-/// n) and a thousand tests. Throws InvalidInput: bad samples, no rows, one class, weights (the test counts rows), a
-/// goal other than precision, recall and false-positive rate, negative `more_rows`, losses not between 0 and 1.
+/// From labelled predictions: the thresholds on the score, as if the figures they have on these rows were the truth.
+/// Those of thresholds to be certified are smoothed: the rate of positives never rises as the score falls (isotonic
+/// regression). Not looked at: thresholds whose value differs by less than a thousandth of the uncertified one.
+/// O(n log n) and a thousand tests. Throws InvalidInput: bad samples, no rows, one class, weights (the test counts
+/// rows), a goal other than precision, recall and false-positive rate, negative `more_rows`, losses not between 0
+/// and 1.
 [[nodiscard]] Plan plan_rows(const Samples& samples, const Objective& objective,
                              std::span<const std::int64_t> more_rows, std::span<const double> losses,
                              const PlanOptions& options = {});
