@@ -181,6 +181,75 @@ std::optional<std::int64_t> trials_needed(double bound, double expected, double 
   return teeth.first_trials(failures);
 }
 
+namespace {
+
+/// How many trials a hold-out has is random too, and power jumps with their number. So for few trials power is averaged
+/// over the binomial numbers of trials.
+class AveragedPower {
+ public:
+  AveragedPower(std::int64_t trials, double bound, double expected, double level) {
+    // Beyond twice as many trials power only rises: see trials_needed.
+    std::int64_t failures = -1;
+    for (std::int64_t size = 0; size <= 2 * trials + 60; ++size) {
+      while (binomial_upper_tail(size - failures - 1, size, bound) <= level) ++failures;
+      power_.push_back(failures < 0 ? 0 : binomial_upper_tail(size - failures, size, expected));
+    }
+  }
+
+  /// Of a hold-out with so many rows to test on, of which each is a trial at this rate.
+  [[nodiscard]] double operator()(std::int64_t testing, double rate) const {
+    const double mean = static_cast<double>(testing) * rate;
+    const double reach = 9 * std::sqrt(mean * (1 - rate)) + 9;
+    const auto from = static_cast<std::int64_t>(std::max(0.0, mean - reach));
+    const auto to = std::min(testing, static_cast<std::int64_t>(mean + reach));
+    double sum = 0;
+    double above = binomial_upper_tail(from, testing, rate);
+    for (std::int64_t size = from; size <= to; ++size) {
+      const double next = binomial_upper_tail(size + 1, testing, rate);
+      sum += (above - next) * power_[std::min(static_cast<std::size_t>(size), power_.size() - 1)];
+      above = next;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<double> power_;  // by number of trials
+};
+
+/// average_up_to: the most trials for which power is averaged.
+std::optional<PlannedTest> plan_one(const Objective& objective, double expected, double trial_rate,
+                                    const PlanOptions& options, std::int64_t average_up_to) {
+  const double level = 1 - options.confidence;
+  const double bound = success_bound(objective);
+  const double success = counts_failures(objective) ? 1 - expected : expected;
+  const std::optional<std::int64_t> trials = trials_needed(bound, success, level, options.power);
+  if (!trials) return std::nullopt;
+  const double testing_share = 1 - options.learning_share;
+  const double rows = std::ceil(static_cast<double>(*trials) / trial_rate / testing_share - 1e-9);
+  if (rows > 0x1p53) return std::nullopt;
+  PlannedTest test;
+  test.trials = *trials;
+  test.rows = static_cast<std::int64_t>(rows);
+  test.successes = fewest_rejecting(*trials, bound, level).value();
+  test.power = binomial_upper_tail(test.successes, *trials, success);
+  if (*trials <= average_up_to) {
+    const AveragedPower averaged(*trials, bound, success, level);
+    const auto power_of = [&](std::int64_t more) {
+      return averaged(std::llround(testing_share * (rows + static_cast<double>(more))), trial_rate);
+    };
+    const auto most = static_cast<std::int64_t>(rows) + 60;
+    const auto more =
+        detail::first_count(most, 0, [&](std::int64_t count) { return power_of(count) >= options.power; });
+    test.rows += more.value_or(most);
+    test.power = power_of(more.value_or(most));
+  }
+  const auto size = static_cast<double>(*trials);
+  test.interval = proportion_interval(std::round(expected * size), size, options.confidence);
+  return test;
+}
+
+}  // namespace
+
 std::optional<PlannedTest> plan_test(const Objective& objective, double expected, double trial_rate,
                                      const PlanOptions& options) {
   validate(options);
@@ -190,21 +259,7 @@ std::optional<PlannedTest> plan_test(const Objective& objective, double expected
   };
   if (!(expected >= 0 && expected <= 1)) refuse("expected", expected, "0 to 1");
   if (!(trial_rate > 0 && trial_rate <= 1)) refuse("trial_rate", trial_rate, "above 0, to 1");
-  const double level = 1 - options.confidence;
-  const double bound = success_bound(objective);
-  const double success = counts_failures(objective) ? 1 - expected : expected;
-  const std::optional<std::int64_t> trials = trials_needed(bound, success, level, options.power);
-  if (!trials) return std::nullopt;
-  const double rows = std::ceil(static_cast<double>(*trials) / trial_rate / (1 - options.learning_share) - 1e-9);
-  if (rows > 0x1p53) return std::nullopt;
-  PlannedTest test;
-  test.trials = *trials;
-  test.rows = static_cast<std::int64_t>(rows);
-  test.successes = fewest_rejecting(*trials, bound, level).value();
-  test.power = binomial_upper_tail(test.successes, *trials, success);
-  const auto size = static_cast<double>(*trials);
-  test.interval = proportion_interval(std::round(expected * size), size, options.confidence);
-  return test;
+  return plan_one(objective, expected, trial_rate, options, 5000);
 }
 
 Plan plan_rows(const Samples& samples, const Objective& objective, std::span<const std::int64_t> more_rows,
@@ -290,8 +345,8 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
     }
     tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t at) {
       PlannedThreshold& candidate = candidates[at];
-      candidate.test = plan_test(objective, figure_of(candidate, objective.goal),
-                                 trial_rate_of(candidate, objective.goal, total), options);
+      candidate.test = plan_one(objective, figure_of(candidate, objective.goal),
+                                trial_rate_of(candidate, objective.goal, total), options, 300);
     });
     std::erase_if(candidates, [](const PlannedThreshold& candidate) { return !candidate.test; });
 

@@ -38,8 +38,12 @@ void validate(const PlanOptions& options);
 struct PlannedTest {
   std::int64_t trials = 0;     ///< rows it counts: flagged rows, positives or negatives
   std::int64_t successes = 0;  ///< fewest of them that must be right: true positives, or true negatives
-  double power = 0;            ///< at exactly so many trials
-  std::int64_t rows = 0;       ///< labelled rows in all: those that learn, and those that the test does not count, too
+  /// Labelled rows in all, those that learn and those that the test does not count too: so many that `trials` are
+  /// expected among those that test and, since their number is random, power is kept on average.
+  std::int64_t rows = 0;
+  /// The chance of a certificate with so many rows. Where more trials are planned than 5000 (300 by plan_rows) it is
+  /// that of exactly `trials`, which the average differs from by the height of a tooth at most.
+  double power = 0;
   /// The exact two-sided interval, of the same confidence, that such a test will give for the figure (precision, recall
   /// or false-positive rate) where it comes out as expected.
   Interval interval;
