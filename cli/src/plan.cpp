@@ -234,8 +234,11 @@ void print_plan(const std::string& name, const Plan& plan, const Objective& obje
                  gain_text(then->value, now->value));
     }
   }
-  if (plan.losses.empty()) return;
   fmt::print("\n");
+  if (!plan.reach[0].threshold) {
+    fmt::print("  to certify anything, {} {}: {}\n", words.value, ratio_text(plan.cheapest->value),
+               plural_text(static_cast<double>(plan.cheapest->test->rows), "labelled row"));
+  }
   for (const PlannedLoss& loss : plan.losses) {
     fmt::print("  to give up at most {:g}% of the {}: {}\n", 100 * loss.loss, words.value,
                loss.threshold ? plural_text(static_cast<double>(loss.threshold->test->rows), "labelled row")
@@ -276,9 +279,16 @@ int run_rows(const PlanFlags& flags, const Objective& objective, const PlanOptio
                                 objective.goal == Goal::kFalsePositiveRate ? "<=" : ">=", objective.bound.to_double()),
                     words.figure, plan.best_attainable));
   }
+  if (!plan.cheapest) {
+    return report_infeasible(
+        flags, std::move(report), name,
+        fmt::format("no threshold is better than the bound {:g} on these rows; no number of rows like them will do",
+                    objective.bound.to_double()));
+  }
   if (flags.json) {
     report["status"] = "planned";
     report["uncertified"] = json_of(plan.uncertified);
+    report["cheapest"] = json_of(plan.cheapest);
     report["reach"] = Json::array();
     for (const PlannedReach& reach : plan.reach) {
       report["reach"].push_back({{"rows", reach.rows}, {"certified", json_of(reach.threshold)}});

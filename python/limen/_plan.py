@@ -89,6 +89,8 @@ class Plan:
     positives: int
     uncertified: PlannedThreshold
     """The threshold that just meets the bound on these rows, which is kept in deployment about half of the time."""
+    cheapest: PlannedThreshold
+    """The threshold that needs the fewest rows, however little it is worth."""
     reach: dict[int, PlannedThreshold | None]
     """By number of labelled rows: the threshold of the largest value that they certify, None where there is none."""
     within: dict[float, PlannedThreshold | None]
@@ -115,6 +117,7 @@ class Plan:
             "rows": self.rows,
             "positives": self.positives,
             "uncertified": entry(self.uncertified),
+            "cheapest": entry(self.cheapest),
             "reach": [{"rows": rows, "certified": entry(found)} for rows, found in self.reach.items()],
             "within": [{"loss": loss, "certified": entry(found)} for loss, found in self.within.items()],
         }
@@ -300,12 +303,18 @@ def plan(
             f"no threshold has a {figure} {relation} {bound:g}; the best {figure} is {found['best_attainable']:.6g}",
             found["best_attainable"],
         )
+    if found["cheapest"] is None:
+        raise InfeasibleError(
+            f"no threshold is better than the bound {bound:g} on these rows; no number of rows like them will do",
+            found["best_attainable"],
+        )
     return Plan(
         promise=promise,
         value="precision" if goal == "min_recall" else "recall",
         rows=found["rows"],
         positives=found["positives"],
         uncertified=_threshold(found["uncertified"]),
+        cheapest=_threshold(found["cheapest"]),
         reach={rows: _threshold(entry) for rows, entry in found["reach"]},
         within={loss: _threshold(entry) for loss, entry in found["within"]},
     )

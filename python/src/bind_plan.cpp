@@ -63,6 +63,7 @@ nb::dict plan_table(const Table& table, const std::string& goal, const std::vect
   result["positives"] = plan.positives;
   result["best_attainable"] = plan.best_attainable;
   result["uncertified"] = dict_of(plan.uncertified);
+  result["cheapest"] = dict_of(plan.cheapest);
   nb::list reach;
   for (const PlannedReach& entry : plan.reach) reach.append(nb::make_tuple(entry.rows, dict_of(entry.threshold)));
   result["reach"] = reach;

@@ -36,6 +36,7 @@ def test_plan_gives_the_numbers_of_the_program(program, flag):
     )
     assert found.rows == report["rows"] and found.promise == report["promise"]
     assert found.uncertified.threshold == report["uncertified"]["threshold"]
+    assert found.cheapest.test.rows == report["cheapest"]["test"]["rows"]
     assert list(found.reach) == [2000, 3000, 52_000]
     for entry in report["reach"]:
         ours = found.reach[entry["rows"]]
@@ -60,6 +61,8 @@ def test_plan_says_when_no_number_of_rows_will_do():
     with pytest.raises(limen.InfeasibleError, match="no threshold has a precision >= 0.9999") as caught:
         limen.plan([0, 1, 0, 1], [0.9, 0.8, 0.7, 0.6], min_precision=0.9999)
     assert caught.value.best_attainable == 0.5
+    with pytest.raises(limen.InfeasibleError, match="no number of rows like them will do"):
+        limen.plan([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6], min_precision=1)
 
 
 @pytest.mark.parametrize(

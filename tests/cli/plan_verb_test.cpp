@@ -70,6 +70,12 @@ TEST_F(PlanVerb, SaysWhenNoNumberOfRowsWillDo) {
   expect_refused({"plan", "--precision", "0.9", "--expect-precision", "0.90000000001", "--flag-rate", "0.1"},
                  {"more than 10^12 flagged rows"}, {}, 3);
   expect_refused({"plan", "x.csv", "--precision", "0.97"}, {"x.csv: infeasible", "the best precision is 0.95"}, {}, 3);
+  // 0.95 is reached, but nothing better: the test would be of 0.95 against 0.95.
+  expect_refused({"plan", "x.csv", "--precision", "0.95"}, {"x.csv: infeasible", "no number of rows like them"}, {}, 3);
+  expect_refused({"plan", "x.csv", "--recall", "1"}, {"no number of rows like them"}, {}, 3);
+  write_file("few.csv", "score,uncertainty,label\n0.9,0,1\n0.8,0,1\n0.7,0,0\n0.6,0,1\n");
+  EXPECT_THAT(output_of({"plan", "few.csv", "--precision", "0.9"}),
+              ContainsRegex("to certify anything, recall 0\\.6667: [0-9]+ labelled rows"));
   const RunResult result = run({"plan", "x.csv", "--precision", "0.97", "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(Json::parse(result.out)["status"], "infeasible");

@@ -208,6 +208,9 @@ TEST(PlanRows, IsWhatItsTestsSay) {
   const auto three = plan_test(max_recall_at_precision({4, 5}), 0.85, 0.3);
   const auto two = plan_test(max_recall_at_precision({4, 5}), 0.9, 0.2);
   ASSERT_TRUE(three && two);
+  ASSERT_TRUE(plan.cheapest);
+  EXPECT_EQ(plan.cheapest->test->rows,
+            std::min(two->rows, plan_test(max_recall_at_precision({4, 5}), 0.95, 0.1)->rows));
   ASSERT_EQ(plan.reach.size(), 2U);
   EXPECT_EQ(plan.reach[0].rows, 2000);
   ASSERT_TRUE(plan.reach[0].threshold);
@@ -271,6 +274,7 @@ TEST(PlanRows, SaysWhenNoThresholdMeetsTheBound) {
   const double losses[] = {0.05};
   const Plan plan = plan_rows(table.samples(), max_recall_at_precision({99, 100}), {}, losses);
   EXPECT_FALSE(plan.uncertified);
+  EXPECT_FALSE(plan.cheapest);
   EXPECT_DOUBLE_EQ(plan.best_attainable, 0.95);
   EXPECT_FALSE(plan.reach.at(0).threshold);
   EXPECT_FALSE(plan.losses.at(0).threshold);

@@ -350,6 +350,9 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
     });
     std::erase_if(candidates, [](const PlannedThreshold& candidate) { return !candidate.test; });
 
+    for (const PlannedThreshold& candidate : candidates) {
+      if (!plan.cheapest || candidate.test->rows < plan.cheapest->test->rows) plan.cheapest = candidate;
+    }
     std::vector<std::int64_t> sizes = {plan.rows};
     for (const std::int64_t more : more_rows) sizes.push_back(plan.rows + more);
     for (const std::int64_t rows : sizes) {

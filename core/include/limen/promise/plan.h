@@ -86,6 +86,8 @@ struct Plan {
   /// The threshold that just meets the bound on these rows, which is kept in deployment about half of the time. Unset:
   /// no threshold meets it.
   std::optional<PlannedThreshold> uncertified;
+  /// The threshold that needs the fewest rows, however little it is worth. Unset: no number of rows certifies any.
+  std::optional<PlannedThreshold> cheapest;
   double best_attainable = 0;       ///< of the figure that is bounded, among all thresholds
   std::vector<PlannedReach> reach;  ///< for as many rows as these, then for each of `more_rows` in addition
   std::vector<PlannedLoss> losses;  ///< as asked for
