@@ -44,6 +44,11 @@ std::string with_sd(double mean, double sd, bool several) {
   return several ? fmt::format("{:.4f} +-{:.4f}", mean, sd) : ratio_text(mean);
 }
 
+/// A figure of one test table with its exact 95% interval.
+std::string with_interval(double value, const Interval& interval) {
+  return fmt::format("{} [{:.3f}, {:.3f}]", ratio_text(value), interval.low, interval.high);
+}
+
 std::string gap_text(const MethodSummary& summary) {
   double gap = 0;
   for (const Trial& trial : summary.trials) {
@@ -64,6 +69,7 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
                several ? fmt::format(", mean +- sd of {} pairs", num_pairs) : "");
     std::vector<std::vector<std::string>> rows = {
         {"method", "hold-out prec.", "recall", "gap", "test prec.", "recall", "matched recall", "gain over st"}};
+    if (!several) rows[0][4] = "test prec. [95%]", rows[0][5] = "recall [95%]";
     if (several) rows[0].insert(rows[0].end(), {"p (recall)", "p (matched)", "missed"});
     for (std::size_t at = first; at < first + num_methods; ++at) {
       const MethodSummary& summary = summaries[at];
@@ -79,6 +85,11 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
           found ? with_sd(summary.mean_test_recall, summary.sd_test_recall, several) : "-",
           with_sd(summary.mean_matched_recall, summary.sd_matched_recall, several),
           st == nullptr || st == &summary ? "-" : gain_text(summary.mean_matched_recall, st->mean_matched_recall)};
+      if (!several && found) {
+        const Confusion& test = summary.trials[0].test;
+        if (test.flagged > 0) row[4] = with_interval(test.precision(), test.precision_interval());
+        row[5] = with_interval(test.recall(), test.recall_interval());
+      }
       if (several) {
         row.push_back(summary.p_value_recall ? fmt::format("{:.2g}", *summary.p_value_recall) : "-");
         row.push_back(summary.p_value_matched ? fmt::format("{:.2g}", *summary.p_value_matched) : "-");
@@ -97,6 +108,7 @@ void print_text(const std::vector<MethodSummary>& summaries, std::size_t num_met
 
 Json json_of(const MethodSummary& summary) {
   Json trials = Json::array();
+  const auto interval = [](const Interval& ends) { return Json({ends.low, ends.high}); };
   for (const Trial& trial : summary.trials) {
     trials.push_back({{"method", to_string(trial.method)},
                       {"status", trial.solution->status == SolveStatus::kOptimal    ? "optimal"
@@ -110,7 +122,9 @@ Json json_of(const MethodSummary& summary) {
                       {"test_flagged", trial.test.flagged},
                       {"test_true_positives", trial.test.true_positives},
                       {"test_precision", trial.test.precision()},
+                      {"test_precision_interval", interval(trial.test.precision_interval())},
                       {"test_recall", trial.test.recall()},
+                      {"test_recall_interval", interval(trial.test.recall_interval())},
                       {"matched_recall", trial.matched_recall}});
   }
   const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };

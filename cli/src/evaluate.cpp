@@ -7,6 +7,7 @@
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/judge/metrics.h"
+#include "limen/judge/paired.h"
 #include "options.h"
 #include "review.h"
 #include "text.h"
@@ -55,6 +56,124 @@ Json json_of(const Confusion& counts, double confidence) {
           {"recall_interval", positives ? Json({recall.low, recall.high}) : none}};
 }
 
+Json json_of(const PairedDifference& figure) {
+  return {{"first", figure.first},
+          {"second", figure.second},
+          {"difference", figure.difference},
+          {"interval", {figure.interval.low, figure.interval.high}},
+          {"p_value", figure.p_value}};
+}
+
+Json json_of(const PairedComparison& found) {
+  const auto counts = [](const Counts& kind) { return Json{{"rows", kind.rows}, {"positives", kind.positives}}; };
+  const auto figure = [](const std::optional<PairedDifference>& value) {
+    return value ? json_of(*value) : Json(nullptr);
+  };
+  return {{"both", counts(found.counts.both)},
+          {"first_only", counts(found.counts.first_only)},
+          {"second_only", counts(found.counts.second_only)},
+          {"neither", counts(found.counts.neither)},
+          {"recall", figure(found.recall)},
+          {"precision", figure(found.precision)},
+          {"false_positive_rate", figure(found.false_positive_rate)}};
+}
+
+void print_pair(const PairedComparison& found, const std::string& first, const std::string& second) {
+  const PairedCounts& counts = found.counts;
+  std::vector<std::vector<std::string>> rows = {{"flagged by", "rows", "positives", "share"}};
+  const auto add = [&](const std::string& name, const Counts& kind) {
+    const auto size = static_cast<double>(kind.rows);
+    const auto positives = static_cast<double>(kind.positives);
+    rows.push_back({name, count_text(size), count_text(positives), kind.rows > 0 ? ratio_text(positives / size) : "-"});
+  };
+  add("both", counts.both);
+  add(first + " only", counts.first_only);
+  add(second + " only", counts.second_only);
+  add("neither", counts.neither);
+  fmt::print("\n{} against {} on the same rows\n{}", first, second, table_text(rows));
+  std::vector<std::vector<std::string>> figures = {
+      {"", first, second, "difference", fmt::format("{:g}% interval", 100 * found.confidence), "p"}};
+  const auto figure = [&](const char* name, const std::optional<PairedDifference>& value) {
+    if (!value) return;
+    figures.push_back({name, ratio_text(value->first), ratio_text(value->second),
+                       fmt::format("{:+.4f}", value->difference),
+                       fmt::format("{:+.4f} .. {:+.4f}", value->interval.low, value->interval.high),
+                       fmt::format("{:.2g}", value->p_value)});
+  };
+  figure("recall", found.recall);
+  figure("precision", found.precision);
+  figure("false-positive rate", found.false_positive_rate);
+  fmt::print("{}  {}\n", table_text(figures), verdict(found, first, second));
+}
+
+/// What a boundary said of the rows, to be compared with others.
+struct Decided {
+  std::vector<std::uint8_t> decision;
+  std::vector<std::uint8_t> label;
+  std::vector<std::string> columns;  ///< that the boundary looks at
+  bool weighted = false;
+  bool some_left_out = false;
+};
+
+Decided decide_rows(const Rule& rule, const table::Predictions& rows, const table::PredictionColumns& columns) {
+  const Samples samples = rows.samples();
+  return {decide(rule, samples.score, samples.uncertainty),
+          {samples.label.begin(), samples.label.end()},
+          {columns.score, columns.uncertainty},
+          !samples.weight.empty(),
+          rows.rows_dropped > 0};
+}
+
+/// Why the paired tests do not apply; empty: they do.
+std::string no_pair_text(const Decided& first, const Decided& second) {
+  if (first.weighted || second.weighted) return "rows have weights, but the paired tests count rows";
+  if (first.columns != second.columns && (first.some_left_out || second.some_left_out)) {
+    return "they look at different columns, whose missing values leave out different rows";
+  }
+  return "";
+}
+
+Json json_entry(const std::string& file, const Boundary& boundary, const Evaluation& evaluation, double confidence) {
+  Json levels = Json::array();
+  for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, confidence));
+  Json entry = {{"boundary", file}, {"method", to_string(boundary.method)}};
+  entry.update(json_of(evaluation.total, confidence));
+  entry["confidence"] = confidence;
+  if (boundary.guarantee) {
+    const double p_value = check_guarantee(boundary, evaluation.total).p_value;
+    entry["guarantee"] = {
+        {"confidence", boundary.guarantee->confidence}, {"p_value", p_value}, {"consistent", p_value >= 0.05}};
+  }
+  entry["levels"] = std::move(levels);
+  return entry;
+}
+
+void print_evaluation(const std::string& file, const std::string& test, const Boundary& boundary,
+                      const Evaluation& evaluation, double confidence) {
+  const std::string interval = fmt::format("{:g}% interval", 100 * confidence);
+  std::vector<std::vector<std::string>> rows = {
+      {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
+  rows.push_back(text_row("all", evaluation.total, confidence));
+  if (evaluation.levels.size() > 1) {
+    for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
+      if (level == kMostLevelsShown) {
+        rows.push_back({fmt::format("... and {} more levels", evaluation.levels.size() - level)});
+        break;
+      }
+      rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], confidence));
+    }
+  }
+  fmt::print("{} ({}; {}) on {}\n{}", file, to_string(boundary.method), objective_text(boundary), test,
+             table_text(rows));
+  if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.total).text);
+  if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
+    const double bound = boundary.objective.bound.to_double();
+    const double precision = evaluation.total.precision();
+    fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
+               precision - bound);
+  }
+}
+
 int run(EvaluateFlags flags, const CLI::App& verb) {
   if (flags.files.size() < 2) throw InvalidInput("evaluate: give one or more boundary files and then a table");
   const std::string test = flags.files.back();
@@ -74,6 +193,7 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
 
   Json report = Json::array();
   std::optional<table::Predictions> predictions;
+  std::optional<Decided> first;
   for (std::size_t at = 0; at < boundaries.size(); ++at) {
     const Boundary& boundary = boundaries[at];
     table::PredictionColumns& columns = flags.table.read.columns;
@@ -85,44 +205,31 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
     std::optional<Confusion> with_review;
     if (boundary.review) with_review = evaluate(flag_or_review_rule(boundary), predictions->samples()).total;
-    if (flags.json) {
-      Json levels = Json::array();
-      for (const Confusion& level : evaluation.levels) levels.push_back(json_of(level, flags.confidence));
-      Json entry = {{"boundary", flags.files[at]}, {"method", to_string(boundary.method)}};
-      entry.update(json_of(evaluation.total, flags.confidence));
-      entry["confidence"] = flags.confidence;
-      if (boundary.guarantee) {
-        const double p_value = check_guarantee(boundary, evaluation.total).p_value;
-        entry["guarantee"] = {{"confidence", boundary.guarantee->confidence},
-                              {"p_value", p_value},
-                              {"consistent", p_value >= 0.05}};
+    std::optional<PairedComparison> pair;  // with the first boundary
+    std::string no_pair;
+    if (boundaries.size() > 1) {
+      Decided decided = decide_rows(boundary.rule, *predictions, columns);
+      if (at == 0) {
+        first = std::move(decided);
+      } else if (no_pair = no_pair_text(*first, decided); no_pair.empty()) {
+        pair = compare_pairs(count_pairs(first->decision, decided.decision, decided.label), flags.confidence);
       }
-      entry["levels"] = std::move(levels);
-      if (with_review) entry["review"] = evaluated_review_json(evaluation.total, *with_review, flags.confidence);
-      report.push_back(std::move(entry));
+    }
+    if (flags.json) {
+      report.push_back(json_entry(flags.files[at], boundary, evaluation, flags.confidence));
+      if (with_review) {
+        report.back()["review"] = evaluated_review_json(evaluation.total, *with_review, flags.confidence);
+      }
+      if (pair) {
+        report.back()["against_first"] = json_of(*pair);
+        report.back()["against_first"]["verdict"] = verdict(*pair, flags.files[0], flags.files[at]);
+      }
       continue;
     }
-    const std::string interval = fmt::format("{:g}% interval", 100 * flags.confidence);
-    std::vector<std::vector<std::string>> rows = {
-        {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
-    rows.push_back(text_row("all", evaluation.total, flags.confidence));
-    if (evaluation.levels.size() > 1) {
-      for (std::size_t level = 0; level < evaluation.levels.size(); ++level) {
-        if (level == kMostLevelsShown) {
-          rows.push_back({fmt::format("... and {} more levels", evaluation.levels.size() - level)});
-          break;
-        }
-        rows.push_back(text_row("level " + std::to_string(level), evaluation.levels[level], flags.confidence));
-      }
-    }
-    fmt::print("{} ({}; {}) on {}\n{}", shown(flags.files[at]), to_string(boundary.method), objective_text(boundary),
-               shown(test), table_text(rows));
-    if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.total).text);
-    if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
-      const double bound = boundary.objective.bound.to_double();
-      const double precision = evaluation.total.precision();
-      fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
-                 precision - bound);
+    print_evaluation(shown(flags.files[at]), shown(test), boundary, evaluation, flags.confidence);
+    if (pair) print_pair(*pair, shown(flags.files[0]), shown(flags.files[at]));
+    if (!no_pair.empty()) {
+      fmt::print("\n{} against {}: {}\n", shown(flags.files[0]), shown(flags.files[at]), no_pair);
     }
     if (with_review) fmt::print("\n{}", evaluated_review_text(evaluation.total, *with_review, flags.confidence));
     if (at + 1 < boundaries.size()) fmt::print("\n");
@@ -144,7 +251,10 @@ void add_evaluate(CLI::App& program, Action& action) {
       ->check(CLI::Range(0.5, 0.999999).description(""));
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
-  verb->footer("Example: limen evaluate b.json test.csv");
+  verb->footer(
+      "Example: limen evaluate b.json test.csv\n"
+      "Several boundaries: each after the first is compared with the first on the same rows (exact McNemar test for\n"
+      "recall, score test of paired rows for precision).");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }
 

@@ -32,6 +32,7 @@ struct FitFlags {
   std::string method;  // empty: see method_of
   ObjectiveFlags objective;
   BinningFlags binning;
+  BootstrapFlags bootstrap;
   std::string levels_from = "top";
   std::string monotone;
   ReviewFlags review;
@@ -348,6 +349,57 @@ void print_choice(const Boundary& boundary) {
              ratio_text(expected.recall_high), tested ? "on the tested rows" : "on rows left out, cross-validation");
 }
 
+Json json_of(const BootstrapFit& found) {
+  const auto ends = [](const std::optional<Interval>& interval) {
+    return interval ? Json({interval->low, interval->high}) : Json(nullptr);
+  };
+  const auto threshold = [](const ThresholdInterval& interval) {
+    const auto end = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+    return Json{{"interval", {end(interval.low), end(interval.high)}}, {"never", interval.never}};
+  };
+  Json thresholds = Json::array();
+  for (const ThresholdInterval& level : found.thresholds) thresholds.push_back(threshold(level));
+  return {{"replicates", found.replicates},
+          {"infeasible", found.infeasible},
+          {"precision", ends(found.precision)},
+          {"recall", ends(found.recall)},
+          {"flag_rate", ends(found.flag_rate)},
+          {"gain_over_single", ends(found.gain)},
+          {"gain_over_single_left_out", ends(found.gain_left_out)},
+          {"single_threshold", threshold(found.single)},
+          {"score_thresholds", std::move(thresholds)}};
+}
+
+/// How far the fit moves when the hold-out is drawn again.
+void print_bootstrap(const BootstrapFit& found) {
+  const auto range = [](const std::optional<Interval>& interval) {
+    return interval ? fmt::format("{} to {}", ratio_text(interval->low), ratio_text(interval->high)) : std::string("-");
+  };
+  const auto threshold = [](const ThresholdInterval& interval) {
+    const auto end = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "never"; };
+    return fmt::format("{} .. {}", end(interval.low), end(interval.high));
+  };
+  fmt::print("\nfitted again on {} of the hold-out, 95% of them{}:\n", plural_text(found.replicates, "resample"),
+             found.infeasible > 0 ? fmt::format(" that can meet the objective ({} cannot)", found.infeasible) : "");
+  if (found.thresholds.empty()) return;
+  fmt::print("  precision {}, recall {}\n", range(found.precision), range(found.recall));
+  if (found.gain) {
+    fmt::print("  gain over one threshold {} where fitted{}\n", percent_range_text(*found.gain),
+               found.gain_left_out
+                   ? fmt::format(", {} on the rows left out of the resample", percent_range_text(*found.gain_left_out))
+                   : std::string());
+  }
+  std::vector<std::vector<std::string>> rows = {{"level", "score threshold", "never flagged in"}};
+  const auto add = [&](const std::string& name, const ThresholdInterval& interval) {
+    rows.push_back({name, threshold(interval), fmt::format("{:.1f}%", 100 * interval.never)});
+  };
+  for (std::size_t level = 0; level < found.thresholds.size() && level < kMostLevelsShown; ++level) {
+    add(std::to_string(level), found.thresholds[level]);
+  }
+  if (found.thresholds.size() > 1) add("one for all", found.single);
+  fmt::print("{}", table_text(rows));
+}
+
 /// Levels and bins say how to use the uncertainty: then nothing is left to choose.
 Method method_of(const FitFlags& flags) {
   if (!flags.method.empty()) return parse_method(flags.method);
@@ -384,6 +436,9 @@ int run(const FitFlags& flags) {
     if (!flags.binning.bins.empty() || !flags.monotone.empty() || options.sweep_levels || options.binning != Binning::kEquiWeight) {
       throw InvalidInput("--confidence goes over every distinct score: leave out --bins, --binning, --monotone and --levels auto");
     }
+    if (flags.bootstrap.replicates > 0) {
+      throw InvalidInput("--bootstrap shows how a fit moves, a certified boundary is not one: leave out --bootstrap or --confidence");
+    }
     validate(*certifying);
   }
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
@@ -394,6 +449,9 @@ int run(const FitFlags& flags) {
   const bool shows_table = !flags.json && flags.output != "-";
   const bool with_single = shows_table && (options.method != Method::kSt || certifying);
   Fitted fitted;
+  std::optional<BootstrapFit> bootstrap;
+  const bool resamples = flags.bootstrap.replicates > 0;
+  if (resamples && counted) throw InvalidInput("--bootstrap", "needs the rows, not --counts");
   if (counted) {
     const Grid grid = read_counted_grid(flags);
     in_table(name, [&] {
@@ -404,6 +462,13 @@ int run(const FitFlags& flags) {
   } else {
     const Holdout holdout = open_holdout(flags);
     fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single, review, certifying); });
+    if (resamples && fitted.fit.boundary) {
+      if (!holdout.rows) throw InvalidInput("--bootstrap", "needs the rows in memory; give a larger --max-memory");
+      bootstrap = in_table(name, [&] {
+        return bootstrap_fit(holdout.rows->samples(), *fitted.fit.boundary,
+                             make_bootstrap_options(flags.bootstrap, options.num_threads));
+      });
+    }
   }
   FitResult& result = fitted.fit;
   if (!result.boundary && fitted.certification) {
@@ -431,7 +496,15 @@ int run(const FitFlags& flags) {
     output->write(json);
     output->commit();
   }
-  if (flags.json && flags.output != "-") fmt::print("{}", json);
+  if (flags.json && flags.output != "-") {
+    if (bootstrap) {
+      Json with_bootstrap = Json::parse(json);
+      with_bootstrap["bootstrap"] = json_of(*bootstrap);
+      fmt::print("{}\n", with_bootstrap.dump(1));
+    } else {
+      fmt::print("{}", json);
+    }
+  }
   if (!shows_table) return kDone;
   if (boundary.chosen_by) print_choice(boundary);
   print_summary(boundary, result.levels_used);
@@ -441,6 +514,7 @@ int run(const FitFlags& flags) {
     fmt::print("  {}\n", gain_over_st(boundary, *fitted.single, counted || !boundary.bins));
   if (fitted.review) fmt::print("\n{}", review_text(*fitted.review));
   fmt::print("\n{}", level_table(boundary, result.levels, fitted.review));
+  if (bootstrap) print_bootstrap(*bootstrap);
   if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
   return kDone;
 }
@@ -476,6 +550,7 @@ void add_fit(CLI::App& program, Action& action) {
   FlagGroup(*verb, "Binning")
       .choice("--monotone", flags->monotone, "WAY", {"up", "down"},
               "Thresholds never fall (up), or never rise (down), with uncertainty; methods exact and joint");
+  add_bootstrap_flags(*verb, flags->bootstrap, "intervals of the thresholds and of the gain over one threshold");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "flags.h"
 #include "limen/base/error.h"
+#include "limen/promise/bootstrap.h"
 #include "limen/table/format.h"
 #include "limen/table/write_table.h"
 #include "options.h"
@@ -21,6 +23,7 @@ struct FrontierFlags {
   std::string output;
   std::string exact;
   BinningFlags binning;
+  BootstrapFlags bootstrap;
   TableFlags table;
   bool json = false;
 };
@@ -65,6 +68,9 @@ int run(const FrontierFlags& flags) {
   const FitOptions options = make_fit_options(flags.binning);
   std::vector<Rational> bounds;
   const bool shows_table = !flags.json && flags.output != "-";
+  if (flags.bootstrap.replicates > 0 && flags.exact.empty() && !shows_table) {
+    throw InvalidInput("--bootstrap needs --exact where no table is shown: it gives bands at those bounds");
+  }
   if (!flags.exact.empty()) {
     bounds = parse_bounds(flags.exact, "--exact");
   } else if (shows_table) {
@@ -75,6 +81,15 @@ int run(const FrontierFlags& flags) {
   const table::Predictions predictions = read_table(flags.inputs, flags.table);
   const Frontiers found =
       in_table(shown(flags.inputs), [&] { return trace_frontiers(predictions.samples(), bounds, options); });
+
+  std::vector<FrontierBand> bands;
+  if (flags.bootstrap.replicates > 0) {
+    bands = in_table(shown(flags.inputs), [&] {
+      const Samples samples = predictions.samples();
+      return bootstrap_frontier(samples, level_edges(samples, max_recall_at_precision({1, 2}), options), bounds,
+                                make_bootstrap_options(flags.bootstrap, flags.binning.threads));
+    });
+  }
 
   if (!flags.output.empty()) {
     PointColumns points;
@@ -92,6 +107,11 @@ int run(const FrontierFlags& flags) {
       points.push_back({{"bound", bounds[at].to_double()},
                         {"status", found.exact[at] ? "optimal" : "infeasible"},
                         {"recall", found.exact[at] ? Json(found.exact[at]->recall) : Json(nullptr)}});
+      if (bands.empty()) continue;
+      const auto ends = [](const Interval& interval) { return Json({interval.low, interval.high}); };
+      points.back().update({{"recall_interval", ends(bands[at].recall)},
+                            {"st_recall_interval", ends(bands[at].single)},
+                            {"gain_interval", bands[at].gain ? ends(*bands[at].gain) : Json(nullptr)}});
     }
     fmt::print("{}\n", Json{{"hull", json_of(found.hull, found.unit)},
                             {"st", json_of(found.st, found.unit)},
@@ -100,13 +120,27 @@ int run(const FrontierFlags& flags) {
     return kDone;
   }
   // The table shows the optimum at each bound: between its vertices the hull alone would look worse than it is.
+  const auto ends = [](const Interval& interval) {
+    return fmt::format("{:.4f} .. {:.4f}", interval.low, interval.high);
+  };
   std::vector<std::vector<std::string>> rows = {{"precision", "st recall", "2-D recall", "gain"}};
+  if (!bands.empty()) rows[0] = {"precision", "st recall", "95% band", "2-D recall", "95% band", "gain", "95% band"};
   for (std::size_t at = 0; at < bounds.size(); ++at) {
     const double st_recall = recall_at_precision(found.st, bounds[at]);
     const std::optional<FrontierPoint>& best = found.exact[at];
     if (!best && flags.exact.empty()) continue;
     rows.push_back({fmt::format("{:g}", bounds[at].to_double()), ratio_text(st_recall),
                     best ? ratio_text(best->recall) : "infeasible", best ? gain_text(best->recall, st_recall) : "-"});
+    if (bands.empty()) continue;
+    const FrontierBand& band = bands[at];
+    std::vector<std::string>& row = rows.back();
+    row = {row[0],
+           row[1],
+           ends(band.single),
+           row[2],
+           ends(band.recall),
+           row[3],
+           band.gain ? percent_range_text(*band.gain) : "-"};
   }
   fmt::print("frontier of {}: {} on the 2-D hull ({}), {}\n{}", shown(flags.inputs),
              found.hull.size() == 1 ? "1 boundary" : fmt::format("{} boundaries", found.hull.size()),
@@ -128,6 +162,7 @@ void add_frontier(CLI::App& program, Action& action) {
                    "Write all points here: CSV, TSV, Parquet or Arrow by its name; - for stdout (CSV)");
   verb->add_option("--exact", flags->exact, "Precision bounds at which to add the exact optimum, such as 0.7,0.8");
   add_binning_flags(*verb, flags->binning, "all");
+  add_bootstrap_flags(*verb, flags->bootstrap, "bands at the bounds of the table or of --exact");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print all points as JSON");
   verb->footer("Example: limen frontier holdout.csv --exact 0.7,0.8,0.9 -o frontier.csv");

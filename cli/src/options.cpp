@@ -241,6 +241,26 @@ FitOptions make_fit_options(const BinningFlags& flags, bool can_sweep) {
   return options;
 }
 
+void add_bootstrap_flags(CLI::App& verb, BootstrapFlags& flags, const std::string& what) {
+  FlagGroup group(verb, "Bootstrap");
+  group.add("--bootstrap", flags.replicates, "B", "Resamples of the rows, by class, for " + what + "; 0: none")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text == "1" ? std::string("1 resample tells nothing; give 2 or more, such as 200") : std::string();
+          },
+          ""))
+      ->check(CLI::Range(0, 1'000'000).description(""));
+  group.add("--bootstrap-seed", flags.seed, "N", "Of the resamples");
+}
+
+BootstrapOptions make_bootstrap_options(const BootstrapFlags& flags, int threads) {
+  BootstrapOptions options;
+  options.replicates = flags.replicates;
+  options.seed = flags.seed;
+  options.num_threads = threads;
+  return options;
+}
+
 std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag) {
   std::vector<Rational> bounds;
   for (std::string part : CLI::detail::split(text, ',')) bounds.push_back(parse_bound(CLI::detail::trim(part), flag));

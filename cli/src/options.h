@@ -13,6 +13,7 @@
 #include "limen/base/error.h"
 #include "limen/base/labels.h"
 #include "limen/fit.h"
+#include "limen/promise/bootstrap.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
 #include "limen/table/output_file.h"
@@ -101,6 +102,15 @@ struct BinningFlags {
 void add_binning_flags(CLI::App& verb, BinningFlags& flags, const std::string& default_bins, bool can_sweep = false);
 void add_levels_from_flag(CLI::App& verb, std::string& levels_from);
 [[nodiscard]] FitOptions make_fit_options(const BinningFlags& flags, bool can_sweep = false);
+
+/// Flags of resampling; 0 replicates: none.
+struct BootstrapFlags {
+  int replicates = 0;
+  std::uint64_t seed = 0;
+};
+/// what: that the resamples give.
+void add_bootstrap_flags(CLI::App& verb, BootstrapFlags& flags, const std::string& what);
+[[nodiscard]] BootstrapOptions make_bootstrap_options(const BootstrapFlags& flags, int threads);
 
 /// A whole number from low to high; the flag is named in errors, and what else may be given: ", or all".
 [[nodiscard]] std::int64_t parse_integer(const std::string& text, const std::string& flag, std::int64_t low,

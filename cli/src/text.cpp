@@ -37,6 +37,10 @@ std::string gain_text(double value, double base) {
   return fmt::format("{:+.1f}%", std::round(1000 * (value / base - 1)) / 10 + 0.0);
 }
 
+std::string percent_range_text(const Interval& interval) {
+  return fmt::format("{} .. {}", gain_text(1 + interval.low, 1), gain_text(1 + interval.high, 1));
+}
+
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
   std::vector<std::size_t> width;
   for (const auto& row : rows) {

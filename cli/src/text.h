@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "limen/promise/intervals.h"
+
 namespace limen::cli {
 
 /// Fit for a terminal: line breaks become blanks, other control characters and bytes that are not UTF-8 are escaped.
@@ -26,6 +28,9 @@ template <typename Count>
 
 /// Relative change in percent with sign: (1.1, 1) -> "+10.0%"; "-" when the base is 0.
 [[nodiscard]] std::string gain_text(double value, double base);
+
+/// Both ends in percent with sign: "+1.2% .. +3.4%".
+[[nodiscard]] std::string percent_range_text(const Interval& interval);
 
 /// A table with a header row, columns padded; the first column to the left, the others to the right.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view indent = "  ");

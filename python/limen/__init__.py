@@ -11,6 +11,15 @@ from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvalu
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
+from limen._plan import Plan, PlannedTest, PlannedThreshold, plan
+from limen._resample import (
+    Bootstrap,
+    PairedComparison,
+    PairedDifference,
+    ThresholdInterval,
+    bootstrap,
+    compare_boundaries,
+)
 from limen._studies import (
     Comparison,
     ExactPoint,
@@ -45,6 +54,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "Bootstrap",
     "Boundary",
     "Comparison",
     "Evaluation",
@@ -59,15 +69,24 @@ __all__ = [
     "NotCertifiableError",
     "ReviewEvaluation",
     "Reviewed",
+    "PairedComparison",
+    "PairedDifference",
+    "Plan",
+    "PlannedTest",
+    "PlannedThreshold",
     "SimulatedTable",
     "Simulation",
     "Sweep",
     "SweepCell",
+    "ThresholdInterval",
     "Trial",
+    "bootstrap",
     "compare",
+    "compare_boundaries",
     "fit_boundary",
     "frontier",
     "informs",
+    "plan",
     "simulate",
     "sweep",
     *_LAZY,

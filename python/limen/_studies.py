@@ -31,7 +31,9 @@ class Trial:
     test_flagged: float
     test_true_positives: float
     test_precision: float
+    test_precision_interval: tuple[float, float]  # exact (Clopper-Pearson), 95%
     test_recall: float
+    test_recall_interval: tuple[float, float]
     matched_recall: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,6 +225,10 @@ class ExactPoint:
     true_positives: float
     precision: float
     recall: float
+    recall_interval: tuple[float, float] | None = None
+    """With this and the next two: percentiles over resamples, where ``bootstrap`` was given."""
+    st_recall_interval: tuple[float, float] | None = None
+    gain_interval: tuple[float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return _plain(self)
@@ -257,7 +263,7 @@ class Frontier:
             frames.append(frame)
         exact = [point.to_dict() for point in self.exact if point.feasible]
         if exact:
-            frame = pandas.DataFrame(exact).drop(columns=["bound", "feasible"])
+            frame = pandas.DataFrame(exact)[list(frames[0].columns[1:])]
             frame.insert(0, "family", "exact")
             frames.append(frame)
         return pandas.concat(frames, ignore_index=True)
@@ -273,6 +279,9 @@ def frontier(
     bins: int | str | None = "all",
     binning: str = "equi-weight",
     sample_weight: Any = None,
+    bootstrap: int = 0,
+    confidence_level: float = 0.95,
+    seed: int = 0,
     num_threads: int | None = None,
 ) -> Frontier:
     """The whole precision-recall frontier: two-dimensional boundaries beside single thresholds.
@@ -284,6 +293,10 @@ def frontier(
         Bounds at which the exact optimum is added; the hull has no point at most bounds.
     levels, bins, binning, sample_weight, num_threads
         As for :func:`limen.fit_boundary`; bins are all distinct scores unless given.
+    bootstrap : int
+        Resamples of the rows, by class, for bands of recall and gain at each of ``min_precision``; 0: none.
+    confidence_level, seed
+        Of the bands and of the resamples.
 
     Returns
     -------
@@ -309,14 +322,27 @@ def frontier(
         _inputs.text(binning, "binning"),
         _inputs.threads(num_threads),
     )
+    bands: list[dict[str, Any]] = [{} for _ in found["exact"]]
+    if _inputs.whole_number(bootstrap, "bootstrap") != 0:
+        bands = _core.frontier_bands(
+            _inputs.table(y, score, uncertainty, sample_weight),
+            _inputs.bounds(min_precision, "min_precision"),
+            _inputs.whole_number(levels, "levels"),
+            _inputs.text(binning, "binning"),
+            _inputs.whole_number(bootstrap, "bootstrap"),
+            float(confidence_level),
+            _whole(seed, "seed", 0, 2**64),
+            _inputs.threads(num_threads),
+        )
     return Frontier(
         FrontierCurve(**found["hull"]),
         FrontierCurve(**found["st"]),
         tuple(
             ExactPoint(
-                **{**point, "flagged": _count(point["flagged"]), "true_positives": _count(point["true_positives"])}
+                **{**point, "flagged": _count(point["flagged"]), "true_positives": _count(point["true_positives"])},
+                **band,
             )
-            for point in found["exact"]
+            for point, band in zip(found["exact"], bands, strict=True)
         ),
     )
 

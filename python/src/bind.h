@@ -70,6 +70,7 @@ auto without_gil(Function&& function) {
 
 void bind_boundary(nb::module_& module);
 void bind_certify(nb::module_& module);
+void bind_plan(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_uncertainty(nb::module_& module);
 

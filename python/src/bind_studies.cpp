@@ -29,8 +29,11 @@ nb::dict dict_of(const Trial& trial) {
   result["holdout_recall"] = trial.holdout.recall();
   result["test_flagged"] = trial.test.flagged;
   result["test_true_positives"] = trial.test.true_positives;
+  const auto ends = [](const Interval& interval) { return nb::make_tuple(interval.low, interval.high); };
   result["test_precision"] = trial.test.precision();
+  result["test_precision_interval"] = ends(trial.test.precision_interval());
   result["test_recall"] = trial.test.recall();
+  result["test_recall_interval"] = ends(trial.test.recall_interval());
   result["matched_recall"] = trial.matched_recall;
   return result;
 }

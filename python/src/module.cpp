@@ -78,6 +78,7 @@ NB_MODULE(_core, module) {
   });
   limen::python::bind_boundary(module);
   limen::python::bind_certify(module);
+  limen::python::bind_plan(module);
   limen::python::bind_studies(module);
   limen::python::bind_uncertainty(module);
 }

@@ -147,5 +147,19 @@ TEST_F(Compare, TheReportDoesNotDependOnThreads) {
   EXPECT_EQ(compared("7"), one);
 }
 
+TEST_F(Compare, GivesExactIntervalsOnTheTestSide) {
+  write_file("h.csv", tied_table(1, 2000));
+  write_file("t.csv", tied_table(2, 2000));
+  const Words words = {"compare", "--holdout", "h.csv", "--test", "t.csv", "--precision", "0.7", "--methods", "st"};
+  EXPECT_THAT(output_of(words), ::testing::ContainsRegex("test prec. .95%.*0\\.[0-9]+ .0\\.[0-9]+, 0\\.[0-9]+."));
+  Words with_json = words;
+  with_json.emplace_back("--json");
+  const Json trial = json_of(with_json)[0]["trials"][0];
+  for (const std::string figure : {"test_precision", "test_recall"}) {
+    EXPECT_LT(trial[figure + "_interval"][0], trial[figure]);
+    EXPECT_GT(trial[figure + "_interval"][1], trial[figure]);
+  }
+}
+
 }  // namespace
 }  // namespace limen::cli::test

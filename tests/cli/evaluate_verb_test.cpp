@@ -149,5 +149,51 @@ TEST_F(Evaluate, ReadsStdinTsvAndRenamedColumnsAndDropsGaps) {
   EXPECT_EQ(Json::parse(result.out), wanted);
 }
 
+// On kHandTable b.json flags 3 + 2 rows with 3 + 1 positives, st.json the four highest scores with 3: .95, .90*, .85*,
+// .80*. Both flag those four; b.json alone flags .70*. One discordant positive: p = 1.
+TEST_F(Evaluate, ComparesEveryBoundaryWithTheFirst) {
+  const Json report = json_of({"evaluate", "b.json", "st.json", "b.json", "x.csv", "--json"});
+  ASSERT_EQ(report.size(), 3u);
+  EXPECT_FALSE(report[0].contains("against_first"));
+  const Json& pair = report[1]["against_first"];
+  EXPECT_EQ(pair["both"], Json({{"rows", 4}, {"positives", 3}}));
+  EXPECT_EQ(pair["first_only"], Json({{"rows", 1}, {"positives", 1}}));
+  EXPECT_EQ(pair["second_only"], Json({{"rows", 0}, {"positives", 0}}));
+  EXPECT_EQ(pair["neither"], Json({{"rows", 5}, {"positives", 1}}));
+  EXPECT_EQ(pair["recall"]["first"], 0.8);
+  EXPECT_EQ(pair["recall"]["second"], 0.6);
+  EXPECT_EQ(pair["recall"]["p_value"], 1);
+  EXPECT_NEAR(pair["precision"]["difference"].get<double>(), 0.05, 1e-12);
+  EXPECT_THAT(pair["verdict"].get<std::string>(), HasSubstr("cannot be told apart"));
+  EXPECT_EQ(report[2]["against_first"]["verdict"], "b.json and b.json flag the same rows");
+  const std::string text = output_of({"evaluate", "b.json", "st.json", "x.csv"});
+  EXPECT_THAT(text, AllOf(HasSubstr("b.json against st.json on the same rows"),
+                          ::testing::ContainsRegex("b.json only +1 +1 +1\\.0000"),
+                          HasSubstr("b.json and st.json cannot be told apart on these rows")));
+  EXPECT_THAT(output_of({"evaluate", "b.json", "x.csv"}), Not(HasSubstr("against")));
+}
+
+TEST_F(Evaluate, SaysWhereThePairedTestsDoNotApply) {
+  std::string weighted = "score,uncertainty,label,weight\n";
+  std::istringstream lines{std::string(kHandTable)};
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line);) weighted += line + ",1.5\n";
+  write_file("w.csv", weighted);
+  EXPECT_THAT(output_of({"evaluate", "b.json", "st.json", "w.csv"}),
+              HasSubstr("rows have weights, but the paired tests count rows"));
+  EXPECT_FALSE(json_of({"evaluate", "b.json", "st.json", "w.csv", "--json"})[1].contains("against_first"));
+  // Boundaries of two models on one table: compared where every row has both scores.
+  std::string two = "score,uncertainty,label,other\n";
+  std::istringstream again{std::string(kHandTable)};
+  for (std::getline(again, line); std::getline(again, line);) two += line + "," + line.substr(0, line.find(',')) + "\n";
+  write_file("two.csv", two);
+  write_file("other.json", replaced(file_text("st.json"), "\"score\": \"score\"", "\"score\": \"other\""));
+  EXPECT_EQ(json_of({"evaluate", "st.json", "other.json", "two.csv", "--json"})[1]["against_first"]["verdict"],
+            "st.json and other.json flag the same rows");
+  write_file("gap.csv", replaced(two, "1,0.9\n", "1,\n"));
+  EXPECT_THAT(output_of({"evaluate", "st.json", "other.json", "gap.csv", "--drop-missing"}),
+              HasSubstr("they look at different columns"));
+}
+
 }  // namespace
 }  // namespace limen::cli::test

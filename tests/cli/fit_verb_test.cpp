@@ -488,5 +488,24 @@ TEST_F(Fit, FindsLevelsAndBinsWhenAsked) {
                  {"--levels", "auto"});
 }
 
+TEST_F(Fit, FitsAgainOnResamples) {
+  write_file("t.csv", tied_table(3, 3000));
+  const Words words = {"fit", "t.csv", "--precision", "0.7", "--levels", "3", "--bootstrap", "40"};
+  EXPECT_THAT(output_of(words), ::testing::AllOf(::testing::HasSubstr("fitted again on 40 resamples"),
+                                                 ::testing::HasSubstr("on the rows left out of the resample"),
+                                                 ::testing::HasSubstr("one for all")));
+  Words with_json = words;
+  with_json.insert(with_json.end(), {"--json", "-o", "b.json"});
+  const Json found = json_of(with_json);
+  EXPECT_EQ(found["bootstrap"]["replicates"], 40);
+  EXPECT_EQ(found["bootstrap"]["score_thresholds"].size(), 3u);
+  EXPECT_LE(found["bootstrap"]["recall"][0], found["holdout"]["recall"]);
+  EXPECT_FALSE(Json::parse(file_text("b.json")).contains("bootstrap"));
+  with_json.insert(with_json.end(), {"--threads", "1"});
+  EXPECT_EQ(json_of(with_json), found);
+  expect_refused({"fit", "t.csv", "--precision", "0.7", "--bootstrap", "1"}, {"--bootstrap", "2 or more"});
+  expect_refused({"fit", "--counts", "t.csv", "--precision", "0.7", "--bootstrap", "20"}, {"--bootstrap", "--counts"});
+}
+
 }  // namespace
 }  // namespace limen::cli::test

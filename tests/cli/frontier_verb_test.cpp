@@ -140,5 +140,28 @@ TEST_F(FrontierVerb, OutputFollowsItsName) {
   EXPECT_THAT(file_text("f.tsv"), ::testing::StartsWith("family\tflagged\t"));
 }
 
+TEST_F(FrontierVerb, GivesBandsByResampling) {
+  write_file("t.csv", tied_table(1, 2000));
+  const Words exact = {"frontier", "t.csv", "--exact", "0.6,0.7", "--bootstrap", "50", "--json"};
+  const Json found = json_of(exact)["exact"];
+  for (const Json& point : found) {
+    EXPECT_LE(point["recall_interval"][0].get<double>(), point["recall"].get<double>() + 0.05);
+    EXPECT_LE(point["st_recall_interval"][0], point["recall_interval"][0]);
+    EXPECT_LE(point["recall_interval"][0], point["recall_interval"][1]);
+    EXPECT_GE(point["gain_interval"][0].get<double>(), 0);
+  }
+  Words one_thread = exact;
+  one_thread.insert(one_thread.end(), {"--threads", "1"});
+  EXPECT_EQ(json_of(one_thread)["exact"], found);
+  Words other = exact;
+  other.insert(other.end(), {"--bootstrap-seed", "7"});
+  EXPECT_NE(json_of(other)["exact"], found);
+  EXPECT_THAT(output_of({"frontier", "t.csv", "--bootstrap", "20"}), HasSubstr("95% band"));
+  expect_refused({"frontier", "t.csv", "--bootstrap", "20", "--json"}, {"--bootstrap", "--exact"});
+  expect_refused({"frontier", "t.csv", "--bootstrap", "1"}, {"--bootstrap", "2 or more"});
+  write_file("w.csv", tied_table(1, 200, true));
+  expect_refused({"frontier", "w.csv", "--bootstrap", "20"}, {"w.csv", "weights"});
+}
+
 }  // namespace
 }  // namespace limen::cli::test

@@ -96,10 +96,13 @@ TEST(PlanTest, TurnsTrialsIntoLabelledRows) {
   ASSERT_TRUE(test);
   EXPECT_EQ(test->trials, trials_needed(0.9, 0.93, 1 - 0.95, 0.8));
   EXPECT_EQ(test->successes, fewest_rejecting(test->trials, 0.9, 1 - 0.95));
-  EXPECT_EQ(test->power, power_at(test->trials, 0.9, 0.93, 1 - 0.95));
   EXPECT_GE(test->power, 0.8);
   // 80% of the rows test, and 5% of these are flagged.
   EXPECT_EQ(test->rows, static_cast<std::int64_t>(std::ceil(static_cast<double>(test->trials) / 0.05 / 0.8)));
+  // If all rows are trials, their number is not random.
+  const auto all = plan_test(max_recall_at_precision({9, 10}), 0.93, 1, {.learning_share = 0});
+  EXPECT_EQ(all->rows, test->trials);
+  EXPECT_NEAR(all->power, power_at(test->trials, 0.9, 0.93, 1 - 0.95), 1e-12);
   EXPECT_LT(test->interval.low, 0.93);
   EXPECT_GT(test->interval.high, 0.93);
   EXPECT_GT(test->interval.low, 0.9);
@@ -119,23 +122,30 @@ TEST(PlanTest, TestsRecallOnPositivesAndFalsePositivesOnNegatives) {
   EXPECT_NEAR(rate->interval.high, 1 - recall->interval.low, 1e-12);
 }
 
-// The number of flagged rows is random too. Over hold-outs of the planned size the promise must be certified about as
-// often as asked for: 4,000 runs, standard error 0.0063.
+// The number of flagged rows is random too. Over hold-outs of the planned size the promise must be certified as often
+// as planned, and at least as often as asked for: 10,000 runs, standard error 0.004. At 61 trials of 0.98 the test
+// jumps to a power of 0.88 from one of 0.65: the rows for 61 trials would be certified in 77% of the runs.
 TEST(PlanTest, IsCertifiedAsOftenAsAskedFor) {
-  const double flag_rate = 0.08;
-  const double expected = 0.8;
-  const auto test = plan_test(max_recall_at_precision({7, 10}), expected, flag_rate);
-  ASSERT_TRUE(test);
-  std::mt19937_64 random(7);
-  const auto testing = static_cast<std::int64_t>(0.85 * static_cast<double>(test->rows));
-  constexpr int kRuns = 4000;
-  int certified = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    const std::int64_t flagged = std::binomial_distribution<std::int64_t>(testing, flag_rate)(random);
-    const std::int64_t right = std::binomial_distribution<std::int64_t>(flagged, expected)(random);
-    if (binomial_upper_tail(right, flagged, 0.7) <= 0.05) ++certified;
+  const struct {
+    Rational bound;
+    double expected, flag_rate;
+  } cases[] = {{{7, 10}, 0.8, 0.08}, {{9, 10}, 0.98, 0.01}, {{1, 2}, 0.9, 0.3}, {{9, 10}, 1, 0.1}};
+  for (const auto& [bound, expected, flag_rate] : cases) {
+    SCOPED_TRACE(expected);
+    const auto test = plan_test(max_recall_at_precision(bound), expected, flag_rate);
+    ASSERT_TRUE(test);
+    std::mt19937_64 random(7);
+    const auto testing = std::llround(0.85 * static_cast<double>(test->rows));
+    constexpr int kRuns = 10'000;
+    int certified = 0;
+    for (int run = 0; run < kRuns; ++run) {
+      const std::int64_t flagged = std::binomial_distribution<std::int64_t>(testing, flag_rate)(random);
+      const std::int64_t right = std::binomial_distribution<std::int64_t>(flagged, expected)(random);
+      if (binomial_upper_tail(right, flagged, bound.to_double()) <= 0.05) ++certified;
+    }
+    EXPECT_NEAR(certified / double{kRuns}, test->power, 0.016);
+    EXPECT_GE(test->power, 0.8);
   }
-  EXPECT_NEAR(certified / double{kRuns}, 0.81, 0.03);
 }
 
 TEST(PlanTest, IsUnsetWhereTheExpectedFigureIsNotBetterThanTheBound) {
@@ -198,6 +208,9 @@ TEST(PlanRows, IsWhatItsTestsSay) {
   const auto three = plan_test(max_recall_at_precision({4, 5}), 0.85, 0.3);
   const auto two = plan_test(max_recall_at_precision({4, 5}), 0.9, 0.2);
   ASSERT_TRUE(three && two);
+  ASSERT_TRUE(plan.cheapest);
+  EXPECT_EQ(plan.cheapest->test->rows,
+            std::min(two->rows, plan_test(max_recall_at_precision({4, 5}), 0.95, 0.1)->rows));
   ASSERT_EQ(plan.reach.size(), 2U);
   EXPECT_EQ(plan.reach[0].rows, 2000);
   ASSERT_TRUE(plan.reach[0].threshold);
@@ -261,6 +274,7 @@ TEST(PlanRows, SaysWhenNoThresholdMeetsTheBound) {
   const double losses[] = {0.05};
   const Plan plan = plan_rows(table.samples(), max_recall_at_precision({99, 100}), {}, losses);
   EXPECT_FALSE(plan.uncertified);
+  EXPECT_FALSE(plan.cheapest);
   EXPECT_DOUBLE_EQ(plan.best_attainable, 0.95);
   EXPECT_FALSE(plan.reach.at(0).threshold);
   EXPECT_FALSE(plan.losses.at(0).threshold);

@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
@@ -14,7 +15,9 @@
 #include "limen/base/parallel.h"
 #include "limen/base/random.h"
 #include "limen/count/binning.h"
+#include "limen/solve/chain.h"
 #include "limen/solve/monotone.h"
+#include "limen/solve/smooth.h"
 #include "limen/solve/solve.h"
 
 namespace limen {
@@ -64,6 +67,25 @@ std::int64_t draw_binomial(std::int64_t trials, double probability, CounterRando
     left -= below;
   }
   return mode;  // what the rounding of the probabilities leaves over
+}
+
+/// How many of `rows` are not hit by `drawn` draws with replacement.
+std::int64_t draw_left_out(std::int64_t rows, std::int64_t drawn, CounterRandom& random) {
+  if (drawn == 0) return rows;
+  if (rows <= 64) {
+    std::uint64_t hit = 0;
+    for (std::int64_t draw = 0; draw < drawn; ++draw) {
+      hit |= std::uint64_t{1} << random.below(static_cast<std::uint64_t>(rows));
+    }
+    return rows - std::popcount(hit);
+  }
+  // A row is missed with probability (1 - 1/n)^m, two rows with (1 - 2/n)^m.
+  const auto size = static_cast<double>(rows);
+  const double one = std::exp(static_cast<double>(drawn) * std::log1p(-1 / size));
+  const double two = std::exp(static_cast<double>(drawn) * std::log1p(-2 / size));
+  const double variance = size * one * (1 - one) + size * (size - 1) * (two - one * one);
+  const double left = std::round(size * one + std::sqrt(std::max(variance, 0.0)) * random.normal());
+  return std::clamp(static_cast<std::int64_t>(left), std::max<std::int64_t>(0, rows - drawn), rows - 1);
 }
 
 /// The counts of one class of all cells, drawn again: cell after cell, binomial among the rows still to be drawn.
@@ -141,6 +163,20 @@ Solution solve_as(const Boundary& boundary, const Problem& problem) {
   return solve(boundary.method == Method::kJoint ? Method::kExact : boundary.method, problem);
 }
 
+/// Of a value over another one; positive is better. Unset where there is nothing to compare with.
+std::optional<double> relative_gain(const Objective& objective, double value, double base) {
+  if (base <= 0) return std::nullopt;
+  return (objective.goal == Goal::kCost ? base - value : value - base) / base;
+}
+
+/// The best value along a nested family on other rows than it was learned on.
+std::optional<double> value_along(const Chain& chain, const Problem& rows) {
+  const Chain counted = recount(chain, rows.grid());
+  const auto best = best_prefix(counted, rows.objective(), rows.totals());
+  if (!best) return std::nullopt;
+  return rows.value(counts_after(counted, *best));
+}
+
 }  // namespace
 
 void validate(const BootstrapOptions& options) {
@@ -199,22 +235,25 @@ Grid count_common_bins(const Samples& samples, std::vector<double> edges, int re
   return grid;
 }
 
-Grid resample(const Grid& grid, std::uint64_t seed, std::uint64_t replicate) {
+Resample resample(const Grid& grid, std::uint64_t seed, std::uint64_t replicate) {
   CounterRandom random(seed, replicate);
   const Counts total = total_counts(grid);
   ClassDraw positives(total.positives);
   ClassDraw negatives(total.rows - total.positives);
-  Grid drawn{grid.edges, std::vector<std::vector<Bin>>(grid.num_levels()), 1, std::nullopt, grid.scaled_uncertainty};
+  Resample result{grid, grid};
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
-    for (Bin bin : grid.levels[level]) {
-      const std::int64_t right = positives(bin.counts.positives, random);
-      const std::int64_t wrong = negatives(bin.counts.rows - bin.counts.positives, random);
-      if (right + wrong == 0) continue;
-      bin.counts = {right + wrong, right};
-      drawn.levels[level].push_back(bin);
+    for (std::size_t bin = 0; bin < grid.levels[level].size(); ++bin) {
+      const Counts& counts = grid.levels[level][bin].counts;
+      const std::int64_t wrong_rows = counts.rows - counts.positives;
+      const std::int64_t right = positives(counts.positives, random);
+      const std::int64_t wrong = negatives(wrong_rows, random);
+      result.drawn.levels[level][bin].counts = {right + wrong, right};
+      const std::int64_t right_left = draw_left_out(counts.positives, right, random);
+      const std::int64_t wrong_left = draw_left_out(wrong_rows, wrong, random);
+      result.left_out.levels[level][bin].counts = {right_left + wrong_left, right_left};
     }
   }
-  return drawn;
+  return result;
 }
 
 BootstrapFit bootstrap_fit(const Samples& holdout, const Boundary& boundary, const BootstrapOptions& options) {
@@ -231,9 +270,11 @@ BootstrapFit bootstrap_fit(const Samples& holdout, const Boundary& boundary, con
       Counts flagged;
       double single = kNever;
       std::optional<double> gain;
+      std::optional<double> gain_left_out;
     };
     std::vector<Replicate> replicates(static_cast<std::size_t>(options.replicates));
-    for_each_resample(grid, options, [&](std::size_t at, const Grid& drawn) {
+    for_each_resample(grid, options, [&](std::size_t at, const Resample& sample) {
+      const Grid& drawn = sample.drawn;
       Replicate& replicate = replicates[at];
       const Problem problem(drawn, objective);
       const Solution single = solve_st(problem);
@@ -252,14 +293,19 @@ BootstrapFit bootstrap_fit(const Samples& holdout, const Boundary& boundary, con
       for (const auto& threshold : rule.score_thresholds) replicate.thresholds.push_back(threshold.value_or(kNever));
       replicate.flagged = found.flagged;
       if (single.status == SolveStatus::kInfeasible) return;
-      const double base = problem.value(single.flagged);
-      const double change = problem.value(found.flagged) - base;
-      if (base > 0) replicate.gain = (objective.goal == Goal::kCost ? -change : change) / base;
+      replicate.gain = relative_gain(objective, problem.value(found.flagged), problem.value(single.flagged));
+      if (boundary.monotone) return;
+      const Problem others(sample.left_out, objective);
+      const Chain learned =
+          boundary.method == Method::kSmooth ? SmoothFit(drawn, objective).chain() : chain_of(boundary.method, drawn);
+      const auto value = value_along(learned, others);
+      const auto base = value_along(score_chain(drawn), others);
+      if (value && base) replicate.gain_left_out = relative_gain(objective, *value, *base);
     });
     BootstrapFit result;
     result.replicates = options.replicates;
     std::vector<std::vector<double>> thresholds(num_levels);
-    std::vector<double> single, precision, recall, flag_rate, gain;
+    std::vector<double> single, precision, recall, flag_rate, gain, gain_left_out;
     for (const Replicate& replicate : replicates) {
       single.push_back(replicate.single);
       if (replicate.thresholds.empty()) {
@@ -275,12 +321,14 @@ BootstrapFit bootstrap_fit(const Samples& holdout, const Boundary& boundary, con
       recall.push_back(right / static_cast<double>(total.positives));
       flag_rate.push_back(flagged / static_cast<double>(total.rows));
       if (replicate.gain) gain.push_back(*replicate.gain);
+      if (replicate.gain_left_out) gain_left_out.push_back(*replicate.gain_left_out);
     }
     result.single = threshold_interval(single, options.confidence);
     result.precision = percentiles_of_any(precision, options.confidence);
     result.recall = percentiles_of_any(recall, options.confidence);
     result.flag_rate = percentiles_of_any(flag_rate, options.confidence);
     result.gain = percentiles_of_any(gain, options.confidence);
+    result.gain_left_out = percentiles_of_any(gain_left_out, options.confidence);
     if (result.infeasible < result.replicates) {
       for (const auto& level : thresholds) {
         result.thresholds.push_back(threshold_interval(level, options.confidence));
@@ -302,9 +350,9 @@ std::vector<FrontierBand> bootstrap_frontier(const Samples& samples, std::vector
     const auto size = static_cast<std::size_t>(options.replicates);
     std::vector<std::vector<double>> single(precision_bounds.size(), std::vector<double>(size));
     std::vector<std::vector<double>> recall = single;
-    for_each_resample(grid, options, [&](std::size_t at, const Grid& drawn) {
+    for_each_resample(grid, options, [&](std::size_t at, const Resample& sample) {
       for (std::size_t bound = 0; bound < precision_bounds.size(); ++bound) {
-        const Problem problem(drawn, max_recall_at_precision(precision_bounds[bound]));
+        const Problem problem(sample.drawn, max_recall_at_precision(precision_bounds[bound]));
         single[bound][at] = static_cast<double>(solve_st(problem).flagged.positives) / positives;
         recall[bound][at] = static_cast<double>(solve_exact(problem).flagged.positives) / positives;
       }

@@ -81,17 +81,12 @@ class Teeth {
   double deviations_ = 0;
 };
 
-struct Stop {
-  double threshold = 0;
-  Counts flagged;
-};
-
-PlannedThreshold figures_of(const Stop& stop, const Counts& total, const Objective& objective) {
+/// `flagged` rows with `right` positives among them, which may be a fraction.
+PlannedThreshold figures_of(double threshold, double flagged, double right, const Counts& total,
+                            const Objective& objective) {
   const auto rows = static_cast<double>(total.rows);
-  const auto flagged = static_cast<double>(stop.flagged.rows);
-  const auto right = static_cast<double>(stop.flagged.positives);
   PlannedThreshold figures;
-  figures.threshold = stop.threshold;
+  figures.threshold = threshold;
   figures.flag_rate = flagged / rows;
   figures.precision = flagged > 0 ? right / flagged : 0;
   figures.recall = right / static_cast<double>(total.positives);
@@ -110,6 +105,29 @@ double trial_rate_of(const PlannedThreshold& threshold, Goal goal, const Counts&
   const double positive_rate = static_cast<double>(total.positives) / static_cast<double>(total.rows);
   return goal == Goal::kPrecision ? threshold.flag_rate : goal == Goal::kRecall ? positive_rate : 1 - positive_rate;
 }
+
+/// Positives among the highest scores when the rate of positives never rises as the score falls: isotonic regression,
+/// whose sums are the concave hull of the counts. The counts themselves hover about a bound: by chance a threshold may
+/// just meet it far beyond others that do not, and no number of rows would seem to certify any near it.
+class SmoothPositives {
+ public:
+  explicit SmoothPositives(const Grid& grid) : hull_(hull_chain(grid)) {}
+
+  /// For rising numbers of rows.
+  double operator()(std::int64_t rows) {
+    while (at_ < hull_.size() && hull_[at_].flagged.rows < rows) before_ = hull_[at_++].flagged;
+    if (at_ == hull_.size()) return static_cast<double>(before_.positives);
+    const Counts step = hull_[at_].flagged - before_;
+    return static_cast<double>(before_.positives) + static_cast<double>(step.positives) *
+                                                        static_cast<double>(rows - before_.rows) /
+                                                        static_cast<double>(step.rows);
+  }
+
+ private:
+  Chain hull_;
+  std::size_t at_ = 0;
+  Counts before_;
+};
 
 }  // namespace
 
@@ -163,6 +181,75 @@ std::optional<std::int64_t> trials_needed(double bound, double expected, double 
   return teeth.first_trials(failures);
 }
 
+namespace {
+
+/// How many trials a hold-out has is random too, and power jumps with their number. So for few trials power is averaged
+/// over the binomial numbers of trials.
+class AveragedPower {
+ public:
+  AveragedPower(std::int64_t trials, double bound, double expected, double level) {
+    // Beyond twice as many trials power only rises: see trials_needed.
+    std::int64_t failures = -1;
+    for (std::int64_t size = 0; size <= 2 * trials + 60; ++size) {
+      while (binomial_upper_tail(size - failures - 1, size, bound) <= level) ++failures;
+      power_.push_back(failures < 0 ? 0 : binomial_upper_tail(size - failures, size, expected));
+    }
+  }
+
+  /// Of a hold-out with so many rows to test on, of which each is a trial at this rate.
+  [[nodiscard]] double operator()(std::int64_t testing, double rate) const {
+    const double mean = static_cast<double>(testing) * rate;
+    const double reach = 9 * std::sqrt(mean * (1 - rate)) + 9;
+    const auto from = static_cast<std::int64_t>(std::max(0.0, mean - reach));
+    const auto to = std::min(testing, static_cast<std::int64_t>(mean + reach));
+    double sum = 0;
+    double above = binomial_upper_tail(from, testing, rate);
+    for (std::int64_t size = from; size <= to; ++size) {
+      const double next = binomial_upper_tail(size + 1, testing, rate);
+      sum += (above - next) * power_[std::min(static_cast<std::size_t>(size), power_.size() - 1)];
+      above = next;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<double> power_;  // by number of trials
+};
+
+/// average_up_to: the most trials for which power is averaged.
+std::optional<PlannedTest> plan_one(const Objective& objective, double expected, double trial_rate,
+                                    const PlanOptions& options, std::int64_t average_up_to) {
+  const double level = 1 - options.confidence;
+  const double bound = success_bound(objective);
+  const double success = counts_failures(objective) ? 1 - expected : expected;
+  const std::optional<std::int64_t> trials = trials_needed(bound, success, level, options.power);
+  if (!trials) return std::nullopt;
+  const double testing_share = 1 - options.learning_share;
+  const double rows = std::ceil(static_cast<double>(*trials) / trial_rate / testing_share - 1e-9);
+  if (rows > 0x1p53) return std::nullopt;
+  PlannedTest test;
+  test.trials = *trials;
+  test.rows = static_cast<std::int64_t>(rows);
+  test.successes = fewest_rejecting(*trials, bound, level).value();
+  test.power = binomial_upper_tail(test.successes, *trials, success);
+  if (*trials <= average_up_to) {
+    const AveragedPower averaged(*trials, bound, success, level);
+    const auto power_of = [&](std::int64_t more) {
+      return averaged(std::llround(testing_share * (rows + static_cast<double>(more))), trial_rate);
+    };
+    const auto most = static_cast<std::int64_t>(rows) + 60;
+    const auto more =
+        detail::first_count(most, 0, [&](std::int64_t count) { return power_of(count) >= options.power; });
+    test.rows += more.value_or(most);
+    test.power = power_of(more.value_or(most));
+  }
+  const auto size = static_cast<double>(*trials);
+  test.interval = proportion_interval(std::round(expected * size), size, options.confidence);
+  return test;
+}
+
+}  // namespace
+
 std::optional<PlannedTest> plan_test(const Objective& objective, double expected, double trial_rate,
                                      const PlanOptions& options) {
   validate(options);
@@ -172,21 +259,7 @@ std::optional<PlannedTest> plan_test(const Objective& objective, double expected
   };
   if (!(expected >= 0 && expected <= 1)) refuse("expected", expected, "0 to 1");
   if (!(trial_rate > 0 && trial_rate <= 1)) refuse("trial_rate", trial_rate, "above 0, to 1");
-  const double level = 1 - options.confidence;
-  const double bound = success_bound(objective);
-  const double success = counts_failures(objective) ? 1 - expected : expected;
-  const std::optional<std::int64_t> trials = trials_needed(bound, success, level, options.power);
-  if (!trials) return std::nullopt;
-  const double rows = std::ceil(static_cast<double>(*trials) / trial_rate / (1 - options.learning_share) - 1e-9);
-  if (rows > 0x1p53) return std::nullopt;
-  PlannedTest test;
-  test.trials = *trials;
-  test.rows = static_cast<std::int64_t>(rows);
-  test.successes = fewest_rejecting(*trials, bound, level).value();
-  test.power = binomial_upper_tail(test.successes, *trials, success);
-  const auto size = static_cast<double>(*trials);
-  test.interval = proportion_interval(std::round(expected * size), size, options.confidence);
-  return test;
+  return plan_one(objective, expected, trial_rate, options, 5000);
 }
 
 Plan plan_rows(const Samples& samples, const Objective& objective, std::span<const std::int64_t> more_rows,
@@ -224,8 +297,12 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
 
     const Chain chain = score_chain(grid);
     const std::vector<double> cuts = score_cuts(grid.levels[0]);
-    const auto stop_of = [&](const ChainStep& step) {
-      return Stop{cuts[static_cast<std::size_t>(step.taken - 1)], step.flagged};
+    const auto figures_with = [&](const ChainStep& step, double right) {
+      return figures_of(cuts[static_cast<std::size_t>(step.taken - 1)], static_cast<double>(step.flagged.rows), right,
+                        total, objective);
+    };
+    const auto figures_at = [&](const ChainStep& step) {
+      return figures_with(step, static_cast<double>(step.flagged.positives));
     };
     // Without a flagged row there is nothing to certify; the chain's steps all flag some.
     const auto best = best_prefix(chain, objective, totals);
@@ -233,21 +310,23 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
     plan.best_attainable = smaller_is_better ? 1 : 0;
     for (const ChainStep& step : chain) {
       if (!step.group_end) continue;
-      const double figure = figure_of(figures_of(stop_of(step), total, objective), objective.goal);
+      const double figure = figure_of(figures_at(step), objective.goal);
       plan.best_attainable =
           smaller_is_better ? std::min(plan.best_attainable, figure) : std::max(plan.best_attainable, figure);
     }
     std::vector<PlannedThreshold> candidates;
     if (best && *best > 0) {
-      plan.uncertified = figures_of(stop_of(chain[*best - 1]), total, objective);
+      plan.uncertified = figures_at(chain[*best - 1]);
       // In every thousandth of the uncertified value the threshold that looks as if it needs the fewest rows.
       constexpr int kParts = 1000;
       std::vector<std::optional<PlannedThreshold>> parts(kParts + 1);
       std::vector<double> ease(kParts + 1, -1);
       const double bound = success_bound(objective);
+      SmoothPositives positives(grid);
       for (const ChainStep& step : chain) {
         if (!step.group_end || step.flagged.positives == 0) continue;
-        const PlannedThreshold figures = figures_of(stop_of(step), total, objective);
+        const PlannedThreshold figures = figures_with(step, positives(step.flagged.rows));
+        if (figures.value > plan.uncertified->value) continue;
         const double figure = figure_of(figures, objective.goal);
         const double success = smaller_is_better ? 1 - figure : figure;
         if (success <= bound) continue;
@@ -266,11 +345,14 @@ Plan plan_rows(const Samples& samples, const Objective& objective, std::span<con
     }
     tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t at) {
       PlannedThreshold& candidate = candidates[at];
-      candidate.test = plan_test(objective, figure_of(candidate, objective.goal),
-                                 trial_rate_of(candidate, objective.goal, total), options);
+      candidate.test = plan_one(objective, figure_of(candidate, objective.goal),
+                                trial_rate_of(candidate, objective.goal, total), options, 300);
     });
     std::erase_if(candidates, [](const PlannedThreshold& candidate) { return !candidate.test; });
 
+    for (const PlannedThreshold& candidate : candidates) {
+      if (!plan.cheapest || candidate.test->rows < plan.cheapest->test->rows) plan.cheapest = candidate;
+    }
     std::vector<std::int64_t> sizes = {plan.rows};
     for (const std::int64_t more : more_rows) sizes.push_back(plan.rows + more);
     for (const std::int64_t rows : sizes) {

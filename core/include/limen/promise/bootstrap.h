@@ -39,8 +39,15 @@ void validate(const BootstrapOptions& options);
 /// highest are those of all levels. Without weights. Throws InvalidInput.
 [[nodiscard]] Grid count_common_bins(const Samples& samples, std::vector<double> edges, int resolution);
 
-/// One resample of the rows behind the grid, a function of seed and replicate; bins without rows are left out.
-[[nodiscard]] Grid resample(const Grid& grid, std::uint64_t seed, std::uint64_t replicate);
+/// The bins of a grid with other counts, of which some may be empty.
+struct Resample {
+  Grid drawn;     ///< rows drawn with replacement, as many of each class as there are
+  Grid left_out;  ///< the rows that were not drawn, about 37% of them
+};
+
+/// One resample of the rows behind the grid, a function of seed and replicate. How many rows of a cell of more than 64
+/// are left out is drawn from the normal distribution of the right mean and variance.
+[[nodiscard]] Resample resample(const Grid& grid, std::uint64_t seed, std::uint64_t replicate);
 
 /// Where the threshold of a level lies; an unset end: no row of the level is flagged.
 struct ThresholdInterval {
@@ -60,9 +67,13 @@ struct BootstrapFit {
   std::optional<Interval> recall;
   std::optional<Interval> flag_rate;
   /// Of what the objective optimises over what the best single threshold reaches on the same resample, relative;
-  /// positive is better, for costs too. Both are refitted on the resample and judged there: like the gain on the
-  /// hold-out it speaks of, it is not below 0 for `exact`, and not what to expect of rows that were not fitted.
+  /// positive is better, for costs too. Both are fitted on the resample and judged there: like the gain on the hold-out
+  /// it speaks of, it is never below 0 for `exact`, and not what to expect of other rows.
   std::optional<Interval> gain;
+  /// The same on the rows left out of each resample, matched: where the constraint is just met there, along the nested
+  /// family that the method learned on the resample (chain_of) and along single thresholds. Unset for monotone
+  /// thresholds, which have no such family, and where no resample has both.
+  std::optional<Interval> gain_left_out;
 
   friend bool operator==(const BootstrapFit&, const BootstrapFit&) = default;
 };

@@ -38,8 +38,12 @@ void validate(const PlanOptions& options);
 struct PlannedTest {
   std::int64_t trials = 0;     ///< rows it counts: flagged rows, positives or negatives
   std::int64_t successes = 0;  ///< fewest of them that must be right: true positives, or true negatives
-  double power = 0;            ///< at exactly so many trials
-  std::int64_t rows = 0;       ///< labelled rows in all: those that learn, and those that the test does not count, too
+  /// Labelled rows in all, those that learn and those that the test does not count too: so many that `trials` are
+  /// expected among those that test and, since their number is random, power is kept on average.
+  std::int64_t rows = 0;
+  /// The chance of a certificate with so many rows. Where more trials are planned than 5000 (300 by plan_rows) it is
+  /// that of exactly `trials`, which the average differs from by the height of a tooth at most.
+  double power = 0;
   /// The exact two-sided interval, of the same confidence, that such a test will give for the figure (precision, recall
   /// or false-positive rate) where it comes out as expected.
   Interval interval;
@@ -82,15 +86,19 @@ struct Plan {
   /// The threshold that just meets the bound on these rows, which is kept in deployment about half of the time. Unset:
   /// no threshold meets it.
   std::optional<PlannedThreshold> uncertified;
+  /// The threshold that needs the fewest rows, however little it is worth. Unset: no number of rows certifies any.
+  std::optional<PlannedThreshold> cheapest;
   double best_attainable = 0;       ///< of the figure that is bounded, among all thresholds
   std::vector<PlannedReach> reach;  ///< for as many rows as these, then for each of `more_rows` in addition
   std::vector<PlannedLoss> losses;  ///< as asked for
 };
 
-/// From labelled predictions: the thresholds on the score, with the figures they have on these rows as if those were
-/// the truth. Not looked at: thresholds whose value differs by less than a thousandth of the uncertified one. O(n log
-/// n) and a thousand tests. Throws InvalidInput: bad samples, no rows, one class, weights (the test counts rows), a
-/// goal other than precision, recall and false-positive rate, negative `more_rows`, losses not between 0 and 1.
+/// From labelled predictions: the thresholds on the score, as if the figures they have on these rows were the truth.
+/// Those of thresholds to be certified are smoothed: the rate of positives never rises as the score falls (isotonic
+/// regression). Not looked at: thresholds whose value differs by less than a thousandth of the uncertified one.
+/// O(n log n) and a thousand tests. Throws InvalidInput: bad samples, no rows, one class, weights (the test counts
+/// rows), a goal other than precision, recall and false-positive rate, negative `more_rows`, losses not between 0
+/// and 1.
 [[nodiscard]] Plan plan_rows(const Samples& samples, const Objective& objective,
                              std::span<const std::int64_t> more_rows, std::span<const double> losses,
                              const PlanOptions& options = {});
