@@ -290,24 +290,13 @@ std::string drift_text(const DriftReport& drift, const std::string& kind) {
                      percent(drift.reference_shares[at]), drift.e_value);
 }
 
-/// Labels that come for flagged rows more often than for others say nothing about recall or false positives.
-bool has_uneven_labels(const MonitorReport& report) {
-  if (report.constraint != "recall" && report.constraint != "false-positive rate") return false;
-  const auto flagged = static_cast<double>(report.flagged);
-  const auto others = static_cast<double>(report.rows - report.flagged);
-  if (flagged == 0 || others == 0) return false;
-  const double a = static_cast<double>(report.labelled_flagged) / flagged;
-  const double b = static_cast<double>(report.labelled - report.labelled_flagged) / others;
-  const double both = static_cast<double>(report.labelled) / (flagged + others);
-  const double error = std::sqrt(both * (1 - both) * (1 / flagged + 1 / others));
-  return std::abs(a - b) > 0.02 && std::abs(a - b) > 5 * error;
-}
-
 void print_text(const MonitorReport& report, const MonitorFlags& flags) {
   const bool below = report.constraint == "precision" || report.constraint == "recall";
   const auto line = [](const char* name, const std::string& text) { fmt::print("  {:<13}{}\n", name, text); };
   fmt::print("{} {} {}: {}\n", report.constraint, below ? ">=" : "<=", limen::number_text(report.bound),
-             to_string(report.verdict));
+             report.verdict == Verdict::kHolds
+                 ? fmt::format("{}, to within {}", to_string(report.verdict), limen::number_text(report.tolerance))
+                 : std::string(to_string(report.verdict)));
   if (const auto& broken = report.broken) {
     line("since",
          fmt::format("{}, most likely; noticed at {}", moment_text(broken->since), moment_text(broken->noticed)));
@@ -340,7 +329,7 @@ void print_text(const MonitorReport& report, const MonitorFlags& flags) {
     line("levels",
          drift_text(report.levels, report.levels.drift ? fmt::format("level {}", report.levels.drift->kind) : ""));
   }
-  if (has_uneven_labels(report)) {
+  if (report.uneven_labels) {
     line("note",
          fmt::format("labels come for {} of flagged rows and {} of the others: {} is that of labelled rows only",
                      percent(static_cast<double>(report.labelled_flagged) / static_cast<double>(report.flagged)),
@@ -349,56 +338,6 @@ void print_text(const MonitorReport& report, const MonitorFlags& flags) {
                      report.constraint));
   }
   if (!flags.state.empty() && !flags.inputs.empty()) fmt::print("written to {}\n", shown(flags.state));
-}
-
-Json json_of(const MonitorMoment& moment) {
-  return {{"row", moment.row}, {"time", moment.time.empty() ? Json(nullptr) : Json(moment.time)}};
-}
-
-Json json_of(const DriftReport& drift) {
-  Json json = {{"has_reference", drift.has_reference},
-               {"reference_rows", drift.reference_rows},
-               {"reference_shares", drift.reference_shares},
-               {"rows", drift.rows},
-               {"shares", drift.shares},
-               {"e_value", drift.e_value},
-               {"drift", nullptr}};
-  if (drift.drift) {
-    json["drift"] = {{"kind", drift.drift->kind}, {"since_row", drift.drift->since_row}, {"share", drift.drift->share}};
-  }
-  return json;
-}
-
-Json json_of(const MonitorReport& report) {
-  Json json = {{"verdict", to_string(report.verdict)},
-               {"constraint", report.constraint},
-               {"bound", report.bound},
-               {"alpha", report.alpha},
-               {"tolerance", report.tolerance},
-               {"rows", report.rows},
-               {"flagged", report.flagged},
-               {"labelled", report.labelled},
-               {"labelled_flagged", report.labelled_flagged},
-               {"repeated", report.repeated},
-               {"tested", report.tested},
-               {"figure", report.figure ? Json(*report.figure) : Json(nullptr)},
-               {"figure_low", report.figure_low},
-               {"figure_high", report.figure_high},
-               {"e_value", report.e_value},
-               {"p_value", report.p_value},
-               {"more_needed", report.more_needed ? Json(*report.more_needed) : Json(nullptr)},
-               {"broken", nullptr},
-               {"uneven_labels", has_uneven_labels(report)},
-               {"flag_rate", json_of(report.flag_rate)},
-               {"levels", json_of(report.levels)}};
-  if (const auto& broken = report.broken) {
-    json["broken"] = {{"since", json_of(broken->since)},
-                      {"noticed", json_of(broken->noticed)},
-                      {"tested", broken->tested},
-                      {"figure", broken->figure},
-                      {"figure_before", broken->figure_before ? Json(*broken->figure_before) : Json(nullptr)}};
-  }
-  return json;
 }
 
 int run(MonitorFlags flags, const CLI::App& verb) {
@@ -411,7 +350,8 @@ int run(MonitorFlags flags, const CLI::App& verb) {
   const Boundary boundary = read_boundary(flags.boundary);
   std::string before;
   Monitor monitor = [&] {
-    if (!goes_on) return in_table(shown(flags.boundary), [&] { return Monitor(boundary, make_options(flags, verb)); });
+    const MonitorOptions options = make_options(flags, verb);
+    if (!goes_on) return in_table(shown(flags.boundary), [&] { return Monitor(boundary, options); });
     before = read_regular_file(flags.state, kMostStateBytes);
     return in_table(shown(flags.state), [&] { return Monitor::from_json(before, boundary); });
   }();
@@ -438,7 +378,7 @@ int run(MonitorFlags flags, const CLI::App& verb) {
   }
   const MonitorReport report = monitor.report();
   if (flags.json) {
-    fmt::print("{}\n", json_of(report).dump(1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", to_json(report));
   } else {
     print_text(report, flags);
   }

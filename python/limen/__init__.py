@@ -11,6 +11,7 @@ from limen._boundary import Boundary, Evaluation, Holdout
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError
 from limen._fit import Information, fit_boundary, informs
+from limen._monitor import Monitor, MonitorReport
 from limen._studies import (
     Comparison,
     ExactPoint,
@@ -56,6 +57,8 @@ __all__ = [
     "Information",
     "LevelIsotonic",
     "MethodSummary",
+    "Monitor",
+    "MonitorReport",
     "SimulatedTable",
     "Simulation",
     "Sweep",

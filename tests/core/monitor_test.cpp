@@ -523,7 +523,7 @@ TEST(Monitor, TheStateStaysSmall) {
   const std::size_t size = monitor.to_json().size();
   for (int day = 0; day < 20; ++day) monitor.update(rows.view());
   EXPECT_LT(monitor.to_json().size(), size + 500);
-  EXPECT_LT(size, 20'000U);
+  EXPECT_LT(size, 10'000U);
 }
 
 TEST(Monitor, RefusesAStateThatIsDamagedOrOfAnotherBoundary) {
@@ -548,22 +548,15 @@ TEST(Monitor, RefusesAStateThatIsDamagedOrOfAnotherBoundary) {
   EXPECT_THAT(refusal("", kPrecision), HasSubstr("monitor state"));
   EXPECT_THAT(refusal("{}", kPrecision), HasSubstr("limen-monitor"));
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2), kPrecision), HasSubstr("monitor state"));
-  // Any digit changed is noticed; what is no digit may break the JSON.
-  std::mt19937_64 random(12);
-  int changed = 0;
-  int refused = 0;
-  for (int trial = 0; trial < 300; ++trial) {
+  // Any byte that is changed, lost or added is noticed.
+  for (std::size_t at = 0; at < text.size(); at += 7) {
     std::string damaged = text;
-    char& c = damaged[random() % damaged.size()];
-    if (c < '0' || c > '8') continue;
-    ++c;
-    ++changed;
-    // The last digit of a number may change without changing the number.
-    const std::string message = refusal_of([&] { EXPECT_EQ(Monitor::from_json(damaged, kPrecision).to_json(), text); });
-    refused += message != "(not refused)" ? 1 : 0;
+    damaged[at] = damaged[at] == '1' ? '2' : '1';
+    EXPECT_NE(refusal(damaged, kPrecision), "(not refused)") << at;
+    damaged.erase(at, 1);
+    EXPECT_NE(refusal(damaged, kPrecision), "(not refused)") << at;
   }
-  EXPECT_GT(changed, 50);
-  EXPECT_GT(refused, 0.9 * changed);
+  EXPECT_NE(refusal(text + " ", kPrecision), "(not refused)");
 }
 
 TEST(Monitor, KnowsTablesByTheirContent) {

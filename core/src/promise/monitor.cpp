@@ -71,9 +71,37 @@ std::vector<std::uint64_t> hashes_of(const Column& column) {
   return hashes;
 }
 
+/// Whether labels come more often for flagged rows than for others, or the other way round: by 2 points and 5 standard
+/// errors.
+bool labels_are_uneven(double flagged, double labelled_flagged, double others, double labelled_others) {
+  if (flagged == 0 || others == 0) return false;
+  const double both = (labelled_flagged + labelled_others) / (flagged + others);
+  const double error = std::sqrt(both * (1 - both) * (1 / flagged + 1 / others));
+  return std::abs(labelled_flagged / flagged - labelled_others / others) > std::max(0.02, 5 * error);
+}
+
 [[noreturn]] void refuse_row(const char* column, std::size_t row, const std::string& problem) {
   throw InvalidInput(Where{.place = "row " + std::to_string(row + 1), .column = column, .function = "monitor"},
                      problem);
+}
+
+}  // namespace
+
+void validate(const MonitorOptions& options) {
+  const auto refuse = [](const char* field, const std::string& value, const char* wanted) {
+    throw InvalidInput(Where{.function = "monitor", .field = field}, "is " + value + ", must be " + wanted);
+  };
+  const auto is_share = [](double value) { return value > 0 && value < 1; };
+  if (!is_share(options.alpha)) refuse("alpha", number_text(options.alpha), "above 0 and below 1");
+  if (options.tolerance && !is_share(*options.tolerance)) {
+    refuse("tolerance", number_text(*options.tolerance), "above 0 and below 1");
+  }
+  if (options.max_weight && !(*options.max_weight > 0 && *options.max_weight <= 1e290)) {
+    refuse("max_weight", number_text(*options.max_weight), "above 0 and at most 1e290");
+  }
+  if (options.remember < 2 || options.remember > 100'000'000) {
+    refuse("remember", std::to_string(options.remember), "2 to 100,000,000");
+  }
 }
 
 void check(const MonitorRows& rows, const MonitorOptions& options) {
@@ -99,25 +127,6 @@ void check(const MonitorRows& rows, const MonitorOptions& options) {
     refuse_row("weight", row,
                "is " + number_text(rows.weight[row]) + ", must be 0 to max_weight, which is " +
                    number_text(*options.max_weight));
-  }
-}
-
-}  // namespace
-
-void validate(const MonitorOptions& options) {
-  const auto refuse = [](const char* field, const std::string& value, const char* wanted) {
-    throw InvalidInput(Where{.function = "monitor", .field = field}, "is " + value + ", must be " + wanted);
-  };
-  const auto is_share = [](double value) { return value > 0 && value < 1; };
-  if (!is_share(options.alpha)) refuse("alpha", number_text(options.alpha), "above 0 and below 1");
-  if (options.tolerance && !is_share(*options.tolerance)) {
-    refuse("tolerance", number_text(*options.tolerance), "above 0 and below 1");
-  }
-  if (options.max_weight && !(*options.max_weight > 0 && *options.max_weight <= 1e290)) {
-    refuse("max_weight", number_text(*options.max_weight), "above 0 and at most 1e290");
-  }
-  if (options.remember < 2 || options.remember > 100'000'000) {
-    refuse("remember", std::to_string(options.remember), "2 to 100,000,000");
   }
 }
 
@@ -528,6 +537,12 @@ MonitorReport Monitor::report() const {
   report.figure_high = bounds_from_below(objective_.goal) ? 1 - low : high;
   report.e_value = detector_.largest();
   report.p_value = std::min(1.0, 1 / report.e_value);
+  if (objective_.goal == Goal::kRecall || objective_.goal == Goal::kFalsePositiveRate) {
+    report.uneven_labels =
+        labels_are_uneven(static_cast<double>(counts_.flagged), static_cast<double>(counts_.labelled_flagged),
+                          static_cast<double>(counts_.rows - counts_.flagged),
+                          static_cast<double>(counts_.labelled - counts_.labelled_flagged));
+  }
   report.flag_rate = flag_drift_.report();
   report.levels = level_drift_.report();
   if (broken_) {

@@ -148,13 +148,79 @@ detail::DriftWatch::State drift_at(const ReadJson& parent, const char* key, std:
   return state;
 }
 
-/// Of the text without the checksum itself, as the members are written in order of their names.
-std::string checksum_of(ReadJson json) {
-  json.erase("checksum");
-  return hex(text_hash(json.dump(-1, ' ', false, ReadJson::error_handler_t::replace)));
+// The last member is a checksum of the text before it: a state is read by nobody but this program, and a single changed
+// byte is noticed.
+constexpr std::string_view kChecksum = ",\"checksum\":\"";
+constexpr std::string_view kEnd = "\"}\n";
+
+std::string with_checksum(std::string text) {
+  text.pop_back();  // the closing brace
+  const std::string checksum = hex(text_hash(text));
+  return text.append(kChecksum).append(checksum).append(kEnd);
+}
+
+bool has_right_checksum(std::string_view text) {
+  const std::size_t at = text.rfind(kChecksum);
+  if (at == std::string_view::npos || !text.ends_with(kEnd)) return false;
+  return text.substr(at + kChecksum.size()) == hex(text_hash(text.substr(0, at))).append(kEnd);
+}
+
+Json shown(const MonitorMoment& moment) {
+  return {{"row", moment.row}, {"time", moment.time.empty() ? Json(nullptr) : Json(moment.time)}};
+}
+
+Json shown(const DriftReport& drift) {
+  Json json = {{"has_reference", drift.has_reference},
+               {"reference_rows", drift.reference_rows},
+               {"reference_shares", drift.reference_shares},
+               {"rows", drift.rows},
+               {"shares", drift.shares},
+               {"e_value", drift.e_value},
+               {"drift", nullptr}};
+  if (drift.drift) {
+    json["drift"] = {{"kind", drift.drift->kind}, {"since_row", drift.drift->since_row}, {"share", drift.drift->share}};
+  }
+  return json;
+}
+
+template <typename Value>
+Json shown(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace
+
+std::string to_json(const MonitorReport& report) {
+  Json json = {{"verdict", to_string(report.verdict)},
+               {"constraint", report.constraint},
+               {"bound", report.bound},
+               {"alpha", report.alpha},
+               {"tolerance", report.tolerance},
+               {"rows", report.rows},
+               {"flagged", report.flagged},
+               {"labelled", report.labelled},
+               {"labelled_flagged", report.labelled_flagged},
+               {"uneven_labels", report.uneven_labels},
+               {"repeated", report.repeated},
+               {"tested", report.tested},
+               {"figure", shown(report.figure)},
+               {"figure_low", report.figure_low},
+               {"figure_high", report.figure_high},
+               {"e_value", report.e_value},
+               {"p_value", report.p_value},
+               {"more_needed", shown(report.more_needed)},
+               {"broken", nullptr},
+               {"flag_rate", shown(report.flag_rate)},
+               {"levels", shown(report.levels)}};
+  if (const auto& broken = report.broken) {
+    json["broken"] = {{"since", shown(broken->since)},
+                      {"noticed", shown(broken->noticed)},
+                      {"tested", broken->tested},
+                      {"figure", broken->figure},
+                      {"figure_before", shown(broken->figure_before)}};
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string Monitor::to_json() const {
   Json starts = Json::array();
@@ -165,35 +231,31 @@ std::string Monitor::to_json() const {
               {"since", json_of(broken_->since.at)},
               {"before", json_of(broken_->since.before)}};
   }
-  Json json = {{"format", kFormat},
-               {"version", kVersion},
-               {"boundary", hex(boundary_)},
-               {"objective", describe(objective_)},
-               {"options",
-                {{"alpha", options_.alpha},
-                 {"tolerance", options_.tolerance ? Json(*options_.tolerance) : Json(nullptr)},
-                 {"max_weight", options_.max_weight ? Json(*options_.max_weight) : Json(nullptr)},
-                 {"remember", options_.remember}}},
-               {"rows", counts_.rows},
-               {"flagged", counts_.flagged},
-               {"labelled", counts_.labelled},
-               {"labelled_flagged", counts_.labelled_flagged},
-               {"positives", counts_.positives},
-               {"repeated", counts_.repeated},
-               {"tested", json_of(tested_)},
-               {"test", json_of(detector_.state())},
-               {"starts", std::move(starts)},
-               {"broken", std::move(broken)},
-               {"reference_table", has_reference_table_},
-               {"flag_drift", json_of(flag_drift_.state())},
-               {"level_drift", json_of(level_drift_.state())},
-               {"ids", {{"newer", packed(ids_.sorted(true))}, {"older", packed(ids_.sorted(false))}}},
-               {"tables", packed(counted_)}};
-  // Times come from files and may be no UTF-8: what is written is what the checksum is of.
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  json = Json::parse(text);
-  json["checksum"] = checksum_of(ReadJson::parse(text));
-  return json.dump(1) + "\n";
+  const Json json = {{"format", kFormat},
+                     {"version", kVersion},
+                     {"boundary", hex(boundary_)},
+                     {"objective", describe(objective_)},
+                     {"options",
+                      {{"alpha", options_.alpha},
+                       {"tolerance", shown(options_.tolerance)},
+                       {"max_weight", shown(options_.max_weight)},
+                       {"remember", options_.remember}}},
+                     {"rows", counts_.rows},
+                     {"flagged", counts_.flagged},
+                     {"labelled", counts_.labelled},
+                     {"labelled_flagged", counts_.labelled_flagged},
+                     {"positives", counts_.positives},
+                     {"repeated", counts_.repeated},
+                     {"tested", json_of(tested_)},
+                     {"test", json_of(detector_.state())},
+                     {"starts", std::move(starts)},
+                     {"broken", std::move(broken)},
+                     {"reference_table", has_reference_table_},
+                     {"flag_drift", json_of(flag_drift_.state())},
+                     {"level_drift", json_of(level_drift_.state())},
+                     {"ids", {{"newer", packed(ids_.sorted(true))}, {"older", packed(ids_.sorted(false))}}},
+                     {"tables", packed(counted_)}};
+  return with_checksum(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Monitor Monitor::from_json(std::string_view text, const Boundary& boundary) {
@@ -205,7 +267,7 @@ Monitor Monitor::from_json(std::string_view text, const Boundary& boundary) {
     refuse("has version " + std::to_string(count_at(json, "version")) + ", this program reads up to " +
            std::to_string(kVersion) + "; update limen");
   }
-  if (get<std::string>(json, "checksum") != checksum_of(json)) refuse_damaged("checksum");
+  if (!has_right_checksum(text)) refuse_damaged("checksum");
   const ReadJson& given = at(json, "options");
   const MonitorOptions options = {.alpha = get<double>(given, "alpha"),
                                   .tolerance = optional_at(given, "tolerance"),

@@ -48,6 +48,9 @@ struct MonitorRows {
   [[nodiscard]] std::size_t size() const { return score.size(); }
 };
 
+/// Throws InvalidInput what Monitor::update does, but for values that are not finite and ids that are missing.
+void check(const MonitorRows& rows, const MonitorOptions& options);
+
 /// A hash of a table's content and size, over all of its batches: a table that was counted is known by it.
 class RowsFingerprint {
  public:
@@ -124,9 +127,16 @@ struct MonitorReport {
   };
   std::optional<Break> broken = std::nullopt;
 
+  /// A bound on recall or the false-positive rate, and labels come for flagged rows more often, or more seldom, than
+  /// for others: what is tested are labelled rows, which then are not like all rows.
+  bool uneven_labels = false;
+
   DriftReport flag_rate = {};  ///< kinds: flagged, not flagged
   DriftReport levels = {};     ///< kinds: the levels
 };
+
+/// The report as JSON text, as `limen monitor --json` prints it.
+[[nodiscard]] std::string to_json(const MonitorReport& report);
 
 namespace detail {
 
