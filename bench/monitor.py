@@ -6,7 +6,11 @@ Both look after every label. `--runs` and `--labels` make it shorter.
 """
 
 import argparse
+import pathlib
+import resource
 import statistics
+import subprocess
+import tempfile
 import time
 
 import limen
@@ -57,6 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--labels", type=int, default=100_000)
+    parser.add_argument("--program", default=str(pathlib.Path(__file__).resolve().parents[1] / "build/release/bin/limen"))
     options = parser.parse_args()
     print(f"False alarms, precision exactly the bound, {options.labels:,} labels, each looked at, {options.runs} runs\n")
     print("| bound | broken | share | holds so far at the end |\n|---|---|---|---|")
@@ -75,13 +80,35 @@ def main():
             cells.append(f"{statistics.median(misses):,.0f}")
         print(f"| {bound} | {bound} to {bound - 0.05:.2f} | {' | '.join(cells)} |", flush=True)
 
-    print("\nTen million labelled rows in memory, all of them tested")
+    speed(options.program)
+
+
+def speed(program):
+    print("\nTime: ten million labelled rows in memory, all of them tested; a year of daily runs of the program, 1,000 rows each\n")
     boundary, size = boundary_of(0.9), 10_000_000
     y = np.random.default_rng(0).random(size) < 0.92
     columns = np.full(size, 0.9), np.zeros(size), y
     start = time.perf_counter()
     limen.Monitor(boundary).update(*columns)
-    print(f"{time.perf_counter() - start:.2f} s")
+    print(f"ten million rows: {time.perf_counter() - start:.2f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        boundary.save(f"{folder}/b.json")
+        for day in range(365):
+            lines = (f"0.9,0,{label:d},{day}-{row}" for row, label in enumerate(y[1000 * day : 1000 * day + 1000]))
+            pathlib.Path(folder, f"{day}.csv").write_text("\n".join(["score,uncertainty,label,id", *lines]) + "\n")
+        for flags in ([], ["--id", "id"]):
+            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            state = ["--state", f"{len(flags)}.json"]
+            for day in range(365):
+                command = [program, "monitor", "b.json", f"{day}.csv", *state, *flags]
+                subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            bytes_written = pathlib.Path(folder, state[1]).stat().st_size
+            print(
+                f"a year{' with ids' if flags else ''}: {time.perf_counter() - start:.1f} s, {spent:.1f} s of processor time, "
+                f"state {bytes_written:,} bytes"
+            )
 
 
 if __name__ == "__main__":
