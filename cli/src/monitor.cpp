@@ -83,16 +83,20 @@ table::FrameReadOptions MonitorRun::read_options(const std::string& path, bool i
   options.columns = {columns_.score, columns_.uncertainty};
   options.number_columns = options.columns;
   if (is_reference) return options;
-  // Stdin cannot be looked at before: all of its columns are read.
+  // Stdin can be read only once, not looked at before: all of its columns are read.
   std::vector<std::string> there;
-  if (path == "-") {
+  const bool is_stream = path == "-";
+  if (!is_stream && std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    throw InvalidInput(shown(path), "is not a file; give what comes through a pipe as - (stdin)");
+  }
+  if (is_stream) {
     options.columns.clear();
     there = {columns_.label, columns_.weight};
   } else {
     for (const table::ColumnInfo& column : table::describe_columns(path, options)) there.push_back(column.name);
   }
   const auto want = [&](const std::string& name, std::vector<std::string>& kind) {
-    if (path != "-") options.columns.push_back(name);
+    if (!is_stream) options.columns.push_back(name);
     kind.push_back(name);
   };
   // Labels as text: the first megabyte may hold none, and then does not tell what they look like.

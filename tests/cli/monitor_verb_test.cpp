@@ -220,6 +220,8 @@ TEST_F(MonitorVerb, RefusesBadInputAndLeavesTheState) {
   write_file("damaged.json", replaced(file_text("s.json"), "\"rows\":100", "\"rows\":101"));
   expect_refused({"monitor", "b.json", "x.csv", "--state", "damaged.json"}, {"damaged.json", "is damaged"});
   expect_refused({"monitor", "b.json", "x.csv", "--state", "b.json"}, {"b.json"});
+  std::filesystem::create_directory("folder");
+  expect_refused({"monitor", "b.json", "folder"}, {"folder: is not a file"});
   write_file("z.csv", day(2, 10, 0.9));
   expect_refused({"monitor", "b.json", "?.csv"}, {"stands for"});
   expect_not_written({"monitor", "b.json", "x.csv", "--state", "no/folder/s.json"}, {"no/folder/s.json"});
@@ -252,6 +254,28 @@ TEST_F(MonitorVerb, SaysWhenLabelsComeForFlaggedRowsOnly) {
   EXPECT_THAT(output_of({"monitor", "recall.json", "x.csv"}),
               HasSubstr("labels come for 100.00% of flagged rows and 0.00% of the others"));
   EXPECT_THAT(output_of({"monitor", "b.json", "x.csv"}), Not(HasSubstr("note")));
+}
+
+// Two runs at once would each write what the other one has not counted.
+TEST_F(MonitorVerb, NoticesAnotherRunOnTheSameState) {
+  write_file("x.csv", day(1, 100, 0.9));
+  write_file("y.csv", day(2, 100, 0.9));
+  (void)output_of(command_of({"x.csv"}));
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const RunningProgram slow =
+      start_limen(command_of({"-"}), "", streams() / "slow-out", streams() / "slow-err", ends[0]);
+  ::close(ends[0]);
+  // The pipe holds 64 KB: what is written is read, so the state has been read too, once twice as much has gone in.
+  const std::string table = day(3, 8000, 0.9);
+  ASSERT_GT(table.size(), std::size_t{2} << 16);
+  ASSERT_EQ(::write(ends[1], table.data(), table.size()), static_cast<ssize_t>(table.size()));
+  (void)output_of(command_of({"y.csv"}));
+  const std::string state = file_text("s.json");
+  ::close(ends[1]);
+  EXPECT_EQ(slow.wait(), 2);
+  EXPECT_THAT(file_text(streams() / "slow-err"), HasSubstr("s.json: changed while the tables were read"));
+  EXPECT_EQ(file_text("s.json"), state);
 }
 
 // Fifty runs, each killed at a random moment and then run again: the state is, byte for byte, that of runs that nobody

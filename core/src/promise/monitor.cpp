@@ -6,6 +6,7 @@
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "limen/base/error.h"
 #include "limen/base/label_column.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <bit>
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "limen/base/error.h"
@@ -118,6 +117,9 @@ BreakDetector::State detector_of(const ReadJson& json) {
   state.wealth = get<decltype(state.wealth)>(json, "wealth");
   state.run = get<decltype(state.run)>(json, "run");
   state.run_start = get<decltype(state.run_start)>(json, "run_start");
+  for (const std::int64_t start : state.run_start) {
+    if (start < 0 || start > state.rows) refuse_damaged("run_start");
+  }
   return state;
 }
 
