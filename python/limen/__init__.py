@@ -20,6 +20,7 @@ from limen._resample import (
     bootstrap,
     compare_boundaries,
 )
+from limen._monitor import Monitor, MonitorReport
 from limen._studies import (
     Comparison,
     ExactPoint,
@@ -74,6 +75,8 @@ __all__ = [
     "Plan",
     "PlannedTest",
     "PlannedThreshold",
+    "Monitor",
+    "MonitorReport",
     "SimulatedTable",
     "Simulation",
     "Sweep",

@@ -17,6 +17,20 @@ def _count(value: float) -> int | float:
     return int(value) if value == int(value) and abs(value) < 9e15 else value
 
 
+def _write_whole(path: str | os.PathLike, text: str) -> None:
+    """Writes a file whole or not at all: one that was there stays until the new one is complete."""
+    path = os.path.realpath(path)
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
+        raise
+
+
 @dataclasses.dataclass(frozen=True)
 class Holdout:
     """What a fit saw and reached on its hold-out. With weights, all but ``rows`` are sums of weights."""
@@ -384,16 +398,7 @@ class Boundary:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the boundary file, whole or not at all: a file that was there stays until the new one is complete."""
-        path = os.path.realpath(path)
-        part = f"{path}.{os.getpid()}.part"
-        try:
-            with open(part, "x", encoding="utf-8", newline="\n") as file:
-                file.write(self.to_json())
-            os.replace(part, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(part)
-            raise
+        _write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Boundary:

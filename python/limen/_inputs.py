@@ -102,6 +102,30 @@ def label_array(values: Any, name: str = "y") -> np.ndarray:
     return label
 
 
+def partial_label_array(values: Any, name: str = "y") -> np.ndarray:
+    """Labels 0 and 1 as bytes, 2 where they are missing: None, nan and the missing values of pandas, polars, Arrow."""
+    numbers_or_texts = key_column(values, name)
+    if not isinstance(numbers_or_texts, np.ndarray):
+        distinct, codes = numbers_or_texts
+        if distinct:
+            row = int(np.flatnonzero(codes >= 0)[0])
+            raise ValueError(f"{name}[{row}] is {_shown(distinct[codes[row]])}, must be 0, 1 or missing")
+        return np.full(len(codes), 2, np.uint8)
+    missing = np.isnan(numbers_or_texts)
+    bad = np.flatnonzero(~missing & (numbers_or_texts != 0) & (numbers_or_texts != 1))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] is {_shown(numbers_or_texts[bad[0]])}, must be 0, 1 or missing")
+    return np.where(missing, 2, numbers_or_texts).astype(np.uint8)
+
+
+def id_column(values: Any, name: str) -> Any:
+    """As key_column; whole numbers too large for float64 as texts, so that no two become one."""
+    array = np.asarray(values) if isinstance(values, (list, tuple)) else _as_array(values, name)
+    if array.dtype.kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+        return key_column([str(value) for value in array.tolist()], name)
+    return key_column(values, name)
+
+
 def table(y: Any, score: Any, uncertainty: Any, sample_weight: Any = None) -> Table:
     weight = None if sample_weight is None else double_array(sample_weight, "sample_weight")
     return label_array(y), real_array(score, "score"), real_array(uncertainty, "uncertainty"), weight

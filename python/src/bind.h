@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "limen/base/frame.h"
 #include "limen/count/samples.h"
 #include "limen/fit.h"
 #include "limen/solve/objective.h"
@@ -36,6 +37,11 @@ using NewArray = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 /// A hold-out or test table: y, score, uncertainty, sample_weight or None.
 using Table = std::tuple<LabelArray, RealArray, RealArray, std::optional<DoubleArray>>;
 
+/// A column of any kind: numbers (NaN: missing), or distinct texts and the code of each row (-1: missing).
+using CodeArray = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Texts = std::pair<std::vector<std::string>, CodeArray>;
+using KeyColumn = std::variant<DoubleArray, Texts>;
+
 /// Numerator and denominator, in lowest terms.
 using Fraction = std::pair<std::int64_t, std::int64_t>;
 
@@ -44,6 +50,7 @@ using Bins = std::optional<std::variant<std::int64_t, std::string>>;
 
 [[nodiscard]] RealSpan real_span(const RealArray& array);
 [[nodiscard]] Samples samples_of(const Table& table);
+[[nodiscard]] Column column_of(const std::string& name, const KeyColumn& values);
 [[nodiscard]] Rational rational_of(const Fraction& fraction);
 /// goal: the name of the Python parameter; numbers: what was given for it.
 [[nodiscard]] Objective objective_of(const std::string& goal, const std::vector<Fraction>& numbers);
@@ -71,6 +78,7 @@ auto without_gil(Function&& function) {
 void bind_boundary(nb::module_& module);
 void bind_certify(nb::module_& module);
 void bind_plan(nb::module_& module);
+void bind_monitor(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_uncertainty(nb::module_& module);
 

@@ -41,25 +41,13 @@ nb::dict ensemble(const std::vector<RealArray>& members) {
   return result;
 }
 
-/// A key column: numbers (NaN: missing), or distinct texts and the code of each row (-1: missing).
-using CodeArray = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Texts = std::pair<std::vector<std::string>, CodeArray>;
-using KeyColumn = std::variant<DoubleArray, Texts>;
-
 Frame frame_of(const std::vector<std::string>& names, const std::vector<KeyColumn>& columns) {
   if (names.size() != columns.size()) throw InvalidInput("evidence: names and columns differ in number");
   Frame frame;
   for (std::size_t at = 0; at < columns.size(); ++at) {
-    Column column = {.name = names[at]};
-    std::size_t rows = 0;
-    if (const auto* numbers = std::get_if<DoubleArray>(&columns[at])) {
-      rows = numbers->size();
-      column.values = NumberValues(numbers->data(), numbers->data() + rows);
-    } else {
-      const auto& [distinct, code] = std::get<Texts>(columns[at]);
-      rows = code.size();
-      column.values = TextValues{distinct, {code.data(), code.data() + rows}};
-    }
+    Column column = column_of(names[at], columns[at]);
+    const auto* numbers = std::get_if<NumberValues>(&column.values);
+    const std::size_t rows = numbers != nullptr ? numbers->size() : std::get<TextValues>(column.values).code.size();
     if (at > 0 && rows != frame.num_rows) {
       throw InvalidInput("evidence: key \"" + names[at] + "\" has " + std::to_string(rows) + " rows, \"" + names[0] +
                          "\" has " + std::to_string(frame.num_rows));

@@ -42,6 +42,14 @@ Samples samples_of(const Table& table) {
   return samples;
 }
 
+Column column_of(const std::string& name, const KeyColumn& values) {
+  if (const auto* numbers = std::get_if<DoubleArray>(&values)) {
+    return {.name = name, .values = NumberValues(numbers->data(), numbers->data() + numbers->size())};
+  }
+  const auto& [distinct, code] = std::get<Texts>(values);
+  return {.name = name, .values = TextValues{distinct, {code.data(), code.data() + code.size()}}};
+}
+
 Rational rational_of(const Fraction& fraction) { return {fraction.first, fraction.second}; }
 
 FitOptions fit_options(const std::string& method, std::optional<int> levels, const Bins& bins,
@@ -79,6 +87,7 @@ NB_MODULE(_core, module) {
   limen::python::bind_boundary(module);
   limen::python::bind_certify(module);
   limen::python::bind_plan(module);
+  limen::python::bind_monitor(module);
   limen::python::bind_studies(module);
   limen::python::bind_uncertainty(module);
 }

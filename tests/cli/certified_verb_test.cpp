@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <filesystem>
 #include <random>
 #include <string>
 
@@ -44,7 +44,7 @@ TEST_F(Certified, FitWritesTheGuaranteeAndEvaluateChecksIt) {
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("certified with 95% confidence: precision >= 0.8"), HasSubstr("tested on"),
                               HasSubstr("without a promise"), HasSubstr("rows drawn like the hold-out")));
-  const Json boundary = read_json("b.json");
+  const Json boundary = Json::parse(file_text("b.json"));
   const Json guarantee = boundary["guarantee"];
   EXPECT_EQ(guarantee["constraint"], "precision");
   EXPECT_EQ(guarantee["bound"], 0.8);
@@ -58,7 +58,7 @@ TEST_F(Certified, FitWritesTheGuaranteeAndEvaluateChecksIt) {
   const Json report = json_of({"evaluate", "b.json", "t.csv", "--json"});
   EXPECT_EQ(report[0]["guarantee"]["consistent"], true);
   // Rows whose labels were turned round are not.
-  std::string turned = read_file("t.csv");
+  std::string turned = file_text("t.csv");
   for (std::size_t at = turned.find('\n'); at != std::string::npos; at = turned.find('\n', at + 1)) {
     const std::size_t label = turned.find(",c", at);
     if (label == std::string::npos) break;
@@ -67,7 +67,7 @@ TEST_F(Certified, FitWritesTheGuaranteeAndEvaluateChecksIt) {
   write_file("bad.csv", turned);
   EXPECT_THAT(run({"evaluate", "b.json", "bad.csv"}).out, HasSubstr("NOT consistent"));
   // A guarantee that the file's own figures contradict is refused.
-  std::string forged = read_file("b.json");
+  std::string forged = file_text("b.json");
   forged.replace(forged.find("\"confidence\": 0.95"), 18, "\"confidence\": 0.9999");
   write_file("forged.json", forged);
   const auto refused = run({"evaluate", "forged.json", "t.csv"});
@@ -80,7 +80,7 @@ TEST_F(Certified, BatchesGiveTheSameFile) {
   const auto batched = run(fit_with({"--confidence", "0.9", "--max-memory", "40KB", "-o", "batches.json"}));
   EXPECT_EQ(batched.exit_code, 0) << batched.err;
   EXPECT_THAT(batched.err, HasSubstr("in batches"));
-  EXPECT_EQ(read_file("memory.json"), read_file("batches.json"));
+  EXPECT_EQ(file_text("memory.json"), file_text("batches.json"));
 }
 
 TEST_F(Certified, GroupsAreTestedAsGroups) {
@@ -98,7 +98,7 @@ TEST_F(Certified, WhatCannotBeCertifiedExitsWithThreeAndSaysWhatCan) {
   const auto done = run({"fit", "h.csv", "--precision", "0.9999", "--confidence", "0.95", "-o", "n.json"});
   EXPECT_EQ(done.exit_code, 3);
   EXPECT_THAT(done.err, AllOf(HasSubstr("cannot be certified"), HasSubstr("come nearest to a bound of 0.9")));
-  EXPECT_FALSE(exists("n.json"));
+  EXPECT_FALSE(std::filesystem::exists("n.json"));
   const auto json = run({"fit", "h.csv", "--precision", "0.9999", "--confidence", "0.95", "--json"});
   EXPECT_EQ(json.exit_code, 3);
   EXPECT_EQ(Json::parse(json.out)["status"], "not certifiable");
