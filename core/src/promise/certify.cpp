@@ -181,8 +181,8 @@ std::vector<Stop> spread(const std::vector<Stop>& stops, std::size_t first, std:
 /// precision; measured on five real sets (docs/algorithms/certify.md).
 double first_rank(std::uint64_t rows, double bound, double level) {
   const double by_size = 1.4 * std::sqrt(static_cast<double>(rows));
-  // So many that a test could fail a few times and still pass.
-  const double by_bound = bound > 0 && bound < 1 ? 4 * std::log(level) / std::log(bound) : 1;
+  // Twice as many as must all be positive to be accepted.
+  const double by_bound = bound > 0 && bound < 1 ? 2 * std::log(level) / std::log(bound) : 1;
   return std::min(std::max(by_size, by_bound), static_cast<double>(rows) / 2);
 }
 
