@@ -2,22 +2,25 @@
 # SPDX-License-Identifier: MIT
 """What a refit after the boundary was chosen does to its goal, and what else could be done.
 
-    bench/refit.py DATA_FOLDER [--sets adult,bank,heart] [--bases boosting,forest] [--seeds 10] [--rows 10000]
+    bench/refit.py DATA_FOLDER [--sets adult,bank,heart] [--bases boosting,forest,pure-forest] [--seeds 10] [--rows 10000]
 
 For each seed some rows are drawn for fitting, and the others, at most 30,000, are test rows. Five folds give out-of-fold scores and
-uncertainties (uncertainty="auto"), the boundary (`auto`; one threshold, `st`; and `smooth` and `exact` with 3 levels, which use uncertainty whether it informs or not) is
-fitted on those, and new rows are decided by
+uncertainties (uncertainty="auto"), the boundary (`auto`; one threshold, `st`; and `smooth` and `exact` with 3 levels, which use uncertainty
+whether it informs or not) is fitted on those, and new rows are decided by
 
-- refit: the model fitted once more on all rows;
-- transported: the same on nine tenths of them; the last tenth, whose labels are not used, tells how its scores and uncertainties
+- 5 folds, refit: the model fitted once more on all rows;
+- 5 folds, transported: the same on nine tenths of them; the last tenth, whose labels are not used, tells how its scores and uncertainties
   compare with those out of fold: they are moved to these by quantiles;
-- mean: the mean of score and uncertainty over the models of the five folds;
-- vote: what most of the five models decide;
-- one of five: one of the five models, drawn for each row. New rows are then decided exactly as the rows left out were;
-
-or a single split takes the place of the folds, and its model is kept: split, 25% of the rows left out.
+- 5 folds, mean: the mean of score and uncertainty over the models of the five folds;
+- 5 folds, vote: what most of the five models decide;
+- 5 folds, one of them: one of the five models, drawn for each row. New rows are then decided exactly as the rows left out were: what is
+  missed here is missed because rows are few, not because of the model;
+- 2 folds, refit: two folds in the place of five;
+- quarter left out, half left out: a single split, whose model is kept;
+- the same with a refit.
 
 TunedThresholdClassifierCV (five folds, refit, 1000 thresholds) is asked for the most recall at the goal, as in bench/decisions.py.
+The pure forest is RandomForestClassifier() as it comes, with leaves of a single row; the other one has leaves of five.
 
 Precision less goal, and recall: means over seeds. Missed: seeds whose test precision is below the goal; far: by more than 0.02.
 """
@@ -63,6 +66,7 @@ class Forest(Remembering, RandomForestClassifier):
 BASES = {
     "boosting": lambda seed: Boosting(random_state=seed),
     "forest": lambda seed: Forest(100, min_samples_leaf=5, random_state=seed),
+    "pure-forest": lambda seed: Forest(100, random_state=seed),
 }
 
 
@@ -81,25 +85,35 @@ def move(values, before, after):
     return np.interp(values, np.quantile(before, shares), np.quantile(after, shares))
 
 
-def responses(base, seed, X, y, X_test):
-    """name of the way: (hold-out y, hold-out response, list of test responses, whose decisions are put together how)"""
+def in_folds(base, seed, X, y, X_test, folds):
     held_out, on_test = np.empty((2, len(y))), []
-    for train, left_out in StratifiedKFold(5).split(X, y):
+    for train, left_out in StratifiedKFold(folds).split(X, y):
         fitted = Fitted(base, seed, X[train], y[train])
         held_out[:, left_out] = fitted.respond(X[left_out])
         on_test.append(fitted.respond(X_test))
-    yield "refit", y, held_out, [Fitted(base, seed, X, y).respond(X_test)]
+    return held_out, on_test
+
+
+def responses(base, seed, X, y, X_test):
+    """name of the way, hold-out y, hold-out response, test responses: of one model, or of those that vote"""
+    refitted = [Fitted(base, seed, X, y).respond(X_test)]
+    held_out, on_test = in_folds(base, seed, X, y, X_test, 5)
+    yield "5 folds, refit", y, held_out, refitted
     most, last = train_test_split(np.arange(len(y)), test_size=0.1, random_state=seed)
     fitted = Fitted(base, seed, X[most], y[most])
     now, then = fitted.respond(X_test), fitted.respond(X[last])
-    yield "transported", y, held_out, [np.stack([move(now[at], then[at], held_out[at]) for at in (0, 1)])]
-    yield "mean", y, held_out, [np.mean(on_test, axis=0)]
-    yield "vote", y, held_out, on_test
+    yield "5 folds, transported", y, held_out, [np.stack([move(now[at], then[at], held_out[at]) for at in (0, 1)])]
+    yield "5 folds, mean", y, held_out, [np.mean(on_test, axis=0)]
+    yield "5 folds, vote", y, held_out, on_test
     drawn = np.random.default_rng(seed).integers(5, size=len(X_test))
-    yield "one of five", y, held_out, [np.stack(on_test)[drawn, :, np.arange(len(X_test))].T]
-    train, left_out = train_test_split(np.arange(len(y)), test_size=0.25, stratify=y, random_state=seed)
-    fitted = Fitted(base, seed, X[train], y[train])
-    yield "split", y[left_out], fitted.respond(X[left_out]), [fitted.respond(X_test)]
+    yield "5 folds, one of them", y, held_out, [np.stack(on_test)[drawn, :, np.arange(len(X_test))].T]
+    yield "2 folds, refit", y, in_folds(base, seed, X, y, X_test, 2)[0], refitted
+    for share, name in ((0.25, "quarter"), (0.5, "half")):
+        train, left_out = train_test_split(np.arange(len(y)), test_size=share, stratify=y, random_state=seed)
+        fitted = Fitted(base, seed, X[train], y[train])
+        held_out = fitted.respond(X[left_out])
+        yield f"{name} left out", y[left_out], held_out, [fitted.respond(X_test)]
+        yield f"{name} left out, refit", y[left_out], held_out, refitted
 
 
 def decide(y, held_out, on_test, goal, method):
@@ -115,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--sets", default="adult,bank,heart")
-    parser.add_argument("--bases", default="boosting,forest")
+    parser.add_argument("--bases", default=",".join(BASES))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10_000)
     arguments = parser.parse_args()
@@ -141,11 +155,11 @@ def main():
                     tuned = TunedThresholdClassifierCV(
                         BASES[base](seed), scoring=decisions.recall_at(goal), thresholds=1000, cv=5
                     ).fit(X_fit, y_fit)
-                    flagged["TunedThresholdClassifierCV", "refit"] = tuned.predict(X_test) == 1, "st"
+                    flagged["TunedThresholdClassifierCV", "5 folds, refit"] = tuned.predict(X_test) == 1, "st"
                     for key, (flags, chosen) in flagged.items():
                         hits = np.count_nonzero(flags & y_test)
                         precision = hits / flags.sum() if flags.any() else np.nan
-                        found[goal, *key].append((precision - goal, hits / y_test.sum(), chosen not in ("st", "none")))
+                        found[(goal, *key)].append((precision - goal, hits / y_test.sum(), chosen not in ("st", "none")))
             for (goal, rule, way), trials in found.items():
                 print_row(base, name, goal, rule, way, trials)
                 overall[base, rule, way] += trials
