@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What a refit after the boundary was chosen does to its goal, and what else could be done.
 
-    bench/refit.py DATA_FOLDER [--sets adult,bank,heart] [--bases boosting,forest,pure-forest] [--seeds 10] [--rows 10000]
+    bench/refit.py DATA_FOLDER [--sets adult,bank,heart] [--bases boosting,forest,pure-forest,shallow-forest] [--seeds 10] [--rows 10000]
 
 For each seed some rows are drawn for fitting, and the others, at most 30,000, are test rows. Five folds give out-of-fold scores and
 uncertainties (uncertainty="auto"), the boundary (`auto`; one threshold, `st`; and `smooth` and `exact` with 3 levels, which use uncertainty
@@ -20,7 +20,8 @@ whether it informs or not) is fitted on those, and new rows are decided by
 - the same with a refit.
 
 TunedThresholdClassifierCV (five folds, refit, 1000 thresholds) is asked for the most recall at the goal, as in bench/decisions.py.
-The pure forest is RandomForestClassifier() as it comes, with leaves of a single row; the other one has leaves of five.
+The pure forest is RandomForestClassifier() as it comes, with leaves of a single row; the next has leaves of five; the shallow one is 8 levels
+deep, so that the rows in its leaves, which its uncertainty counts, grow with those it is fitted on.
 
 Precision less goal, and recall: means over seeds. Missed: seeds whose test precision is below the goal; far: by more than 0.02.
 """
@@ -67,6 +68,7 @@ BASES = {
     "boosting": lambda seed: Boosting(random_state=seed),
     "forest": lambda seed: Forest(100, min_samples_leaf=5, random_state=seed),
     "pure-forest": lambda seed: Forest(100, random_state=seed),
+    "shallow-forest": lambda seed: Forest(100, max_depth=8, random_state=seed),
 }
 
 

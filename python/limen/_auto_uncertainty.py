@@ -72,14 +72,16 @@ def _checked(values, X, name):
 
 
 class MeanSource:
-    """The mean over several fitted sources."""
+    """The mean over several fitted sources, each asked with the estimator that it was fitted beside."""
 
-    def __init__(self, sources):
+    def __init__(self, sources, estimators):
         self.sources = sources
+        self.estimators = estimators
         self.name = sources[0].name
 
     def uncertainty(self, estimator, X):
-        return np.mean([source.uncertainty(estimator, X) for source in self.sources], axis=0)
+        pairs = zip(self.sources, self.estimators, strict=True)
+        return np.mean([source.uncertainty(beside, X) for source, beside in pairs], axis=0)
 
 
 class ReadingSource:

@@ -114,12 +114,44 @@ def _fit_and_respond(estimator, source, X, y, train, test, fit_params, seed, met
     return score, uncertainty, method, (fitted, fitted_source) if keep else None
 
 
+def _all_have(method):
+    def check(self):
+        for estimator in self.estimators:
+            getattr(estimator, method)  # its AttributeError tells what is missing
+        return True
+
+    return check
+
+
+class FoldMean(ClassifierMixin, BaseEstimator):
+    """The fitted classifiers of several folds (``estimators``), by the means of their probabilities or margins."""
+
+    def __init__(self, estimators):
+        self.estimators = estimators
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(estimators[0], name):
+                setattr(self, name, getattr(estimators[0], name))
+
+    @available_if(_all_have("predict_proba"))
+    def predict_proba(self, X):
+        return np.mean([estimator.predict_proba(X) for estimator in self.estimators], axis=0)
+
+    @available_if(_all_have("predict_proba"))
+    def predict_log_proba(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @available_if(_all_have("decision_function"))
+    def decision_function(self, X):
+        return np.mean([estimator.decision_function(X) for estimator in self.estimators], axis=0)
+
+
 class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Binary classifier that decides by score and uncertainty, with the best boundary that a goal allows.
 
     Any probabilistic classifier is fitted in folds; its out-of-fold scores and uncertainties, with the true labels, are
     what the boundary is fitted on (:func:`limen.fit_boundary`): the rows are cut into levels of uncertainty, and each
-    level gets its own score threshold. The classifier is then fitted once more on all rows. Compare
+    level gets its own score threshold. The classifier is then fitted once more on all rows, or those of the folds are kept (``refit``). Compare
     ``sklearn.model_selection.TunedThresholdClassifierCV``, which has one threshold for all. With a ``confidence_level``
     rows are left out once, and the boundary is certified for the very classifier that was fitted on the others.
 
@@ -166,9 +198,10 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         are in the same fold or on the same side.
 
     refit : bool, default=None
-        Fit the estimator on all rows at the end. False keeps the estimator of a single split. None: True after folds; False
-        after a single split, whose estimator has seen so many fewer rows that a refitted one is another one. Refused
-        with a ``confidence_level``. Of no effect with ``cv="prefit"``.
+        True: fit the estimator on all rows at the end. False: keep those of the folds; score and uncertainty of a row are the means of
+        theirs (``estimator_`` is a :class:`FoldMean`), or those of the only one. None: refit after folds where the boundary
+        is one threshold, and not where it has levels, which do not survive a refit. Refused with a ``confidence_level``. Of no
+        effect with ``cv="prefit"``.
 
     n_members : int, default=None
         Members of an ensemble for ``uncertainty="auto"``. Given, it asks for that many fits on resampled rows where the
@@ -191,7 +224,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The rule. Its ``precision`` and ``recall`` are those of the out-of-fold rows.
 
     estimator_ : estimator instance
-        The fitted classifier.
+        The fitted classifier; a ``FoldMean``, with those of the folds in its ``estimators``, where these are kept.
 
     holdout_ : Bunch
         The rows that the boundary was fitted on: ``y`` (bool, True is positive), ``score``, ``uncertainty``,
@@ -345,26 +378,18 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             score = score[index]
         else:
             splits = self._splits(X, y, routed.splitter.split, random)
-            refit = len(splits) > 1 if self.refit is None else self.refit
             seeds = random.randint(2**31, size=len(splits) + 1)
             parts = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fit_and_respond)(
                     clone(self.estimator), source, X, y, train, test, routed.estimator.fit, int(seed), methods,
-                    self._positive_index, not refit,
+                    self._positive_index, self.refit is None or not self.refit,
                 )
                 for (train, test), seed in zip(splits, seeds[:-1], strict=True)
             )  # fmt: skip
             score, uncertainty = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
             index = np.concatenate([_positions(test) for _, test in splits])
             self.response_method_ = parts[0][2]
-            if refit:
-                self.estimator_, self._source = _fit_one(
-                    clone(self.estimator), source, X, y, None, routed.estimator.fit, int(seeds[-1])
-                )
-            else:
-                self.estimator_, self._source = parts[0][3]
 
-        self.uncertainty_method_ = self._source.name
         self.holdout_ = Bunch(
             y=y[index] == self.classes_[self._positive_index],
             score=score,
@@ -374,6 +399,16 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             index=index,
         )
         self.boundary_ = self._fit_boundary(goal)
+        if not is_prefit:
+            if self._is_refitted(len(splits)):
+                self.estimator_, self._source = _fit_one(
+                    clone(self.estimator), source, X, y, None, routed.estimator.fit, int(seeds[-1])
+                )
+            else:
+                estimators, sources = zip(*(part[3] for part in parts), strict=True)
+                self.estimator_ = estimators[0] if len(splits) == 1 else FoldMean(list(estimators))
+                self._source = MeanSource(sources, estimators)
+        self.uncertainty_method_ = self._source.name
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -592,7 +627,7 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             fitted.append(source.fit(self.estimator, _safe_indexing(X, train), y[train], {}, seed))
             uncertainty.append(fitted[-1].uncertainty(self.estimator, _safe_indexing(X, test)))
             index.append(test)
-        return np.concatenate(index), np.concatenate(uncertainty), MeanSource(fitted)
+        return np.concatenate(index), np.concatenate(uncertainty), MeanSource(fitted, [self.estimator] * len(fitted))
 
     def _splits(self, X, y, split_params, random):
         if isinstance(self.cv, GroupsConsumerMixin) and split_params.get("groups") is None:
@@ -603,9 +638,18 @@ class BoundaryClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"BoundaryClassifier: cv has {len(splits)} splits, a confidence_level needs a single one: give a share of the "
                 "rows such as cv=0.25, a splitter of one split, or cv='prefit' and an estimator fitted on other rows"
             )
-        if self.refit is not None and not self.refit and len(splits) > 1:
-            raise ValueError(f"BoundaryClassifier: refit=False needs a single split, cv has {len(splits)}")
         return splits
+
+    def _is_refitted(self, splits):
+        """Whether the estimator is fitted once more on all rows.
+
+        A refitted estimator is surer of its rows: scores under one threshold move a little, and rather to the safe side; rows slide
+        from level to level, and a boundary of several then flags more than it should.
+        """
+        if self.refit is not None:
+            return self.refit
+        has_levels = self.boundary_ is not None and len(self.boundary_.score_thresholds) > 1
+        return splits > 1 and not has_levels
 
     def _splitter(self, y, random):
         if self.cv is None:

@@ -253,8 +253,37 @@ def test_one_hold_out_split_and_no_refit_keeps_its_estimator():
     assert again.boundary_ == clf.boundary_
     np.testing.assert_array_equal(again.predict_proba(X_NEW), forest().fit(X, Y).predict_proba(X_NEW))
     assert (clf.predict_proba(X_NEW) != again.predict_proba(X_NEW)).any()
-    with pytest.raises(ValueError, match="refit=False needs a single split, cv has 5"):
-        BoundaryClassifier(forest(), refit=False).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [forest(), RidgeClassifier()], ids=["proba", "margin"])
+def test_levels_are_kept_with_the_models_they_were_fitted_for(estimator):
+    options = {"min_precision": 0.7, "uncertainty": first_feature, "cv": 3}
+    levels = BoundaryClassifier(clone(estimator), levels=3, **options).fit(X, Y)
+    assert len(levels.boundary_.score_thresholds) == 3
+    folds = [clone(estimator).fit(X[train], Y[train]) for train, _ in StratifiedKFold(3).split(X, Y)]
+    method = levels.response_method_
+    scores = [np.reshape(getattr(fold, method)(X_NEW), (len(X_NEW), -1))[:, -1] for fold in folds]
+    np.testing.assert_allclose(levels.predict_score(X_NEW), np.mean(scores, axis=0), atol=1e-12)
+    flagged = levels.boundary_.decide(levels.predict_score(X_NEW), levels.predict_uncertainty(X_NEW))
+    np.testing.assert_array_equal(levels.predict(X_NEW) == 1, flagged)
+    assert len(levels.estimator_.estimators) == 3
+    assert hasattr(levels, "predict_proba") == hasattr(estimator, "predict_proba")
+    repr(levels.estimator_)
+    single = BoundaryClassifier(clone(estimator), method="st", **options).fit(X, Y)
+    refitted = BoundaryClassifier(clone(estimator), levels=3, refit=True, **options).fit(X, Y)
+    for each in (single, refitted):
+        whole = np.reshape(getattr(clone(estimator).fit(X, Y), method)(X_NEW), (len(X_NEW), -1))[:, -1]
+        np.testing.assert_array_equal(each.predict_score(X_NEW), whole)
+    assert refitted.boundary_ == levels.boundary_
+    kept = BoundaryClassifier(clone(estimator), method="st", refit=False, **options).fit(X, Y)
+    np.testing.assert_array_equal(kept.predict_score(X_NEW), levels.predict_score(X_NEW))
+
+
+def test_the_uncertainty_of_kept_folds_is_the_mean_of_theirs():
+    clf = BoundaryClassifier(forest(), min_precision=0.7, levels=3, cv=3).fit(X, Y)
+    folds = [forest().fit(X[train], Y[train]) for train, _ in StratifiedKFold(3).split(X, Y)]
+    mean = np.mean([uncertainty.leaf_evidence(fold, X_NEW).uncertainty for fold in folds], axis=0)
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), mean, atol=1e-12)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -554,7 +583,8 @@ def test_bad_targets_are_named():
 
 
 def fitted_auto(estimator, **options):
-    return BoundaryClassifier(estimator, max_flag_rate=0.3, cv=2, random_state=7, **options).fit(X, Y)
+    options = {"cv": 2, "refit": True} | options
+    return BoundaryClassifier(estimator, max_flag_rate=0.3, random_state=7, **options).fit(X, Y)
 
 
 def mutual_information(probabilities):
@@ -723,7 +753,8 @@ def test_auto_fits_the_estimator_no_more_often_than_folds_and_refit_do():
 
 
 def test_the_forest_is_weighted_as_the_estimator_is():
-    clf = BoundaryClassifier(Recorder(), max_flag_rate=0.3, cv=2, random_state=7).fit(X, Y, sample_weight=WEIGHT)
+    clf = BoundaryClassifier(Recorder(), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
+    clf.fit(X, Y, sample_weight=WEIGHT)
     second = reference_forest(clf._source.seed, X, Y, WEIGHT).predict_proba(X_NEW)[:, 1]
     expected = log_odds(second) - log_odds(clf.predict_proba(X_NEW)[:, 1])
     np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-9)
@@ -811,7 +842,8 @@ def test_frames_of_numbers_get_a_forest_and_those_with_text_or_categories_a_resa
 
 def test_sparse_rows_get_a_forest():
     sparse = pytest.importorskip("scipy.sparse").csr_matrix(np.where(np.abs(X) > 1, X, 0))
-    clf = BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, random_state=7).fit(sparse, Y)
+    clf = BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
+    clf.fit(sparse, Y)
     assert clf.uncertainty_method_ == "second-opinion-forest"
     second = reference_forest(clf._source.seed, sparse, Y).predict_proba(sparse)[:, 1]
     expected = log_odds(second) - log_odds(clf.predict_proba(sparse)[:, 1])
