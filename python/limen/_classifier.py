@@ -132,6 +132,11 @@ class FoldMean(ClassifierMixin, BaseEstimator):
             if hasattr(estimators[0], name):
                 setattr(self, name, getattr(estimators[0], name))
 
+    def predict(self, X):
+        if hasattr(self, "predict_proba"):
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
     @available_if(_all_have("predict_proba"))
     def predict_proba(self, X):
         return np.mean([estimator.predict_proba(X) for estimator in self.estimators], axis=0)

@@ -61,7 +61,7 @@ WITH_PROBABILITIES = {
     **WITH_MARGINS,
     "check_sample_weight_equivalence_on_sparse_data": WEIGHTS_ARE_NOT_ROWS,
     "check_classifiers_train": "the likelier class is not the predicted one: thresholds are not 0.5, and differ by level",
-    "check_decision_proba_consistency": "the distance from the threshold of a row's level has an order of its own",
+    "check_decision_proba_consistency": "flagged rows come before others, whatever their scores, where thresholds differ by level",
 }
 
 
@@ -269,6 +269,8 @@ def test_levels_are_kept_with_the_models_they_were_fitted_for(estimator):
     assert len(levels.estimator_.estimators) == 3
     assert hasattr(levels, "predict_proba") == hasattr(estimator, "predict_proba")
     repr(levels.estimator_)
+    middle = 0.5 if method == "predict_proba" else 0
+    np.testing.assert_array_equal(levels.estimator_.predict(X_NEW) == 1, levels.predict_score(X_NEW) > middle)
     single = BoundaryClassifier(clone(estimator), method="st", **options).fit(X, Y)
     refitted = BoundaryClassifier(clone(estimator), levels=3, refit=True, **options).fit(X, Y)
     for each in (single, refitted):
@@ -758,7 +760,7 @@ def test_the_forest_is_weighted_as_the_estimator_is():
     second = reference_forest(clf._source.seed, X, Y, WEIGHT).predict_proba(X_NEW)[:, 1]
     expected = log_odds(second) - log_odds(clf.predict_proba(X_NEW)[:, 1])
     np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-9)
-    pipe = BoundaryClassifier(make_pipeline(Recorder()), max_flag_rate=0.3, cv=2, random_state=7)
+    pipe = BoundaryClassifier(make_pipeline(Recorder()), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
     pipe.fit(X, Y, recorder__sample_weight=WEIGHT)
     np.testing.assert_array_equal(pipe.estimator_[-1].weight_, WEIGHT)
     np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), clf.predict_uncertainty(X_NEW))
