@@ -22,43 +22,17 @@ import tempfile
 import limen
 import numpy as np
 import pandas as pd
+import real_sets
 from limen.uncertainty import second_opinion
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-SETS = {
-    "adult": ("adult/adult.csv.xz", ",", "income", lambda y: y.astype(str).str.contains(">50K"), [0.8, 0.9]),
-    "bank": ("bank_marketing/bank-additional-full.csv.xz", ";", "y", lambda y: y == "yes", [0.5, 0.6]),
-    "heart": ("heart_brfss2020/heart_2020_cleaned.csv.xz", ",", "HeartDisease", lambda y: y == "Yes", [0.4, 0.5]),
-    "diabetes": (
-        "diabetes_brfss2015/diabetes_binary_health_indicators_BRFSS2015.csv.xz", ",", "Diabetes_binary", lambda y: y == 1,
-        [0.5, 0.6],
-    ),
-    "covid": ("covid_mexico/covid_data.csv.xz", ",", "DATE_DIED", lambda y: y != "9999-99-99", [0.5, 0.6]),
-}  # fmt: skip
-KNOWN_LATER = ["duration", "INTUBED", "ICU", "PATIENT_TYPE"]
 MOST_ROWS = 40_000
-FEW_VALUES = 12
 NETWORKS = ["postnet", "mc-dropout"]
-
-
-def load(folder, name):
-    path, separator, label, is_positive, _ = SETS[name]
-    rows = pd.read_csv(folder / path, sep=separator).drop(columns=KNOWN_LATER, errors="ignore")
-    return rows, is_positive(rows.pop(label)).to_numpy().astype(int)
-
-
-def as_numbers(rows):
-    """Text as the codes of its values; and which columns were text."""
-    text = [column for column in rows if not pd.api.types.is_numeric_dtype(rows[column])]
-    codes = rows.copy()
-    if text:
-        codes[text] = OrdinalEncoder().fit_transform(rows[text].astype(str))
-    return codes, text
 
 
 def split(y, seed):
@@ -69,10 +43,9 @@ def split(y, seed):
 
 def fit_and_predict(rows, y, seed):
     """Scores, and what the fitted models tell beside them, of hold-out (h) and test rows (t)."""
-    codes, text = as_numbers(rows)
+    codes, text = real_sets.as_numbers(rows)
     X = codes.to_numpy(float)
-    few = [at for at, name in enumerate(codes) if name in text or codes[name].nunique() <= FEW_VALUES]
-    many = [at for at in range(X.shape[1]) if at not in few]
+    few, many = real_sets.few_and_many(codes, text)
     train, holdout, test = split(y, seed)
     encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), few), (StandardScaler(), many))
     logistic = make_pipeline(encoder, LogisticRegression(max_iter=400)).fit(X[train], y[train])
@@ -138,7 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("cache", type=pathlib.Path)
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", default=",".join(real_sets.SETS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--limen", default="build/bench/bin/limen")
     arguments = parser.parse_args()
@@ -147,8 +120,8 @@ def main():
     print("|---|---|---|---|---|---|---|---|---|---|")
     missed = collections.Counter()
     for name in arguments.sets.split(","):
-        rows, y = load(arguments.folder, name)
-        bounds = SETS[name][-1]
+        rows, y = real_sets.load(arguments.folder, name)
+        bounds = real_sets.SETS[name][-1]
         pairs = collections.defaultdict(lambda: ([], []))
         for seed in range(arguments.seeds):
             found = cached(arguments.cache / f"{name}_{seed}.npz", lambda seed=seed: fit_and_predict(rows, y, seed))

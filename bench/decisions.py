@@ -27,29 +27,13 @@ import warnings
 
 import limen
 import numpy as np
-import pandas as pd
-from mapie.risk_control import BinaryClassificationController
+import real_sets
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
-from sklearn.preprocessing import OrdinalEncoder
 
-SETS = {
-    "adult": ("adult/adult.csv.xz", ",", "income", lambda y: y.astype(str).str.contains(">50K"), [0.8, 0.9]),
-    "bank": ("bank_marketing/bank-additional-full.csv.xz", ";", "y", lambda y: y == "yes", [0.5, 0.6]),
-    "heart": ("heart_brfss2020/heart_2020_cleaned.csv.xz", ",", "HeartDisease", lambda y: y == "Yes", [0.4, 0.5]),
-}
+SETS = ("adult", "bank", "heart")
 METHODS = ("TunedThresholdClassifierCV", "MAPIE", "limen, st", "limen, exact")
-
-
-def load(folder, name):
-    path, separator, label, is_positive, bounds = SETS[name]
-    rows = pd.read_csv(folder / path, sep=separator).drop(columns="duration", errors="ignore")
-    label = label if label in rows else rows.columns[-1]
-    y = is_positive(rows.pop(label)).to_numpy().astype(int)
-    text = [column for column in rows if not pd.api.types.is_numeric_dtype(rows[column])]
-    rows[text] = OrdinalEncoder().fit_transform(rows[text].astype(str))
-    return rows.to_numpy(dtype=np.float64), y, bounds
 
 
 def recall_at(bound):
@@ -71,6 +55,8 @@ def tuned(model, X, y, bound):
 
 class Mapie:
     def __init__(self, model, X, y, bound):
+        from mapie.risk_control import BinaryClassificationController
+
         thresholds = np.linspace(0, 0.99, 100)
         self.controller = BinaryClassificationController(
             model.predict_proba,
@@ -109,7 +95,8 @@ def main():
     print("| set | bound | method | test recall | test precision | missed | matched | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for name in flags.sets.split(","):
-        X, y, bounds = load(flags.folder, name)
+        rows, y = real_sets.load(flags.folder, name)
+        X, bounds = real_sets.as_numbers(rows)[0].to_numpy(float), real_sets.SETS[name][-1]
         found = {}
         for seed in range(1, flags.seeds + 1):
             X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)

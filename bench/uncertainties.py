@@ -26,7 +26,7 @@ import warnings
 
 import limen
 import numpy as np
-import choice
+import real_sets
 from limen import _trees, uncertainty
 from limen._auto_uncertainty import AutoSource
 from scipy.stats import spearmanr
@@ -48,8 +48,8 @@ BOOSTING = ("hist", "lightgbm", "xgboost", "catboost")
 
 
 def numbers_of(folder, data):
-    rows, y = choice.load(folder, data)
-    return choice.as_numbers(rows)[0].to_numpy(float), y
+    rows, y = real_sets.load(folder, data)
+    return real_sets.as_numbers(rows)[0].to_numpy(float), y
 
 
 def make(name, seed):
@@ -208,7 +208,7 @@ def main():
     results = collections.defaultdict(list)
     for data in sets:
         X, y = numbers_of(arguments.folder, data)
-        bounds = choice.SETS[data][-1]
+        bounds = real_sets.SETS[data][-1]
         for seed in range(arguments.seeds):
             train, rest = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
             holdout, test = train_test_split(rest, train_size=0.5, stratify=y[rest], random_state=seed)

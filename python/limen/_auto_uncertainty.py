@@ -2,7 +2,9 @@
 """Where BoundaryClassifier takes its uncertainty from.
 
 A source is asked in two steps: `fit(estimator, X, y, fit_params, seed)` with the fitted estimator and its training rows
-(None when the estimator came fitted) gives a fitted source; `uncertainty(estimator, X)` one number for each row.
+(None when the estimator came fitted) gives a fitted source; `uncertainty(estimator, X)` one number for each row. A source that
+`needs_rows(estimator)` to be fitted on gets hold-out rows beside an estimator that came fitted: some for each of several sources,
+asked for the others, and their mean for new rows (MeanSource).
 
 An uncertainty that is a function of the score adds nothing to it. That rules out the entropy of the mean everywhere, and the
 variance or mutual information between trees that are grown to pure leaves: each of them answers 0 or 1, so that the variance is
@@ -69,14 +71,34 @@ def _checked(values, X, name):
     return values
 
 
-class ColumnSource:
+class MeanSource:
+    """The mean over several fitted sources, each asked with the estimator that it was fitted beside."""
+
+    def __init__(self, sources, estimators):
+        self.sources = sources
+        self.estimators = estimators
+        self.name = sources[0].name
+
+    def uncertainty(self, estimator, X):
+        pairs = zip(self.sources, self.estimators, strict=True)
+        return np.mean([source.uncertainty(beside, X) for source, beside in pairs], axis=0)
+
+
+class ReadingSource:
+    """Of what is there already."""
+
+    def needs_rows(self, estimator):
+        return False
+
+    def fit(self, estimator, X, y, fit_params, seed):
+        return self
+
+
+class ColumnSource(ReadingSource):
     name = "column"
 
     def __init__(self, column):
         self.column = column
-
-    def fit(self, estimator, X, y, fit_params, seed):
-        return self
 
     def uncertainty(self, estimator, X):
         if isinstance(X, list):
@@ -86,14 +108,11 @@ class ColumnSource:
         return _checked(column, X, f"column {self.column!r}")
 
 
-class CallableSource:
+class CallableSource(ReadingSource):
     name = "callable"
 
     def __init__(self, function):
         self.function = function
-
-    def fit(self, estimator, X, y, fit_params, seed):
-        return self
 
     def uncertainty(self, estimator, X):
         return _checked(self.function(estimator, X), X, getattr(self.function, "__name__", "the callable"))
@@ -124,18 +143,15 @@ class AutoSource:
     def __init__(self, n_members):
         self.n_members = n_members
 
+    def needs_rows(self, estimator):
+        return choose(estimator, self.n_members) is None
+
     def fit(self, estimator, X, y, fit_params, seed):
         fitted = AutoSource(self.n_members)
         fitted.seed = seed
         fitted.name = choose(estimator, self.n_members)
         if fitted.name is not None:
             return fitted
-        if X is None or _is_frozen(estimator):
-            raise ValueError(
-                f"BoundaryClassifier: uncertainty='auto' finds none in a fitted {type(estimator).__name__}, and fits no "
-                "other model beside one that came fitted; give a column, give a callable of estimator and X such as one that returns "
-                "limen.uncertainty.second_opinion of it and a second fitted model, or use cv=5 with the unfitted estimator"
-            )
         if self.n_members is not None:
             fitted.name = "bootstrap"
             fitted.members = _resampled_fits(estimator, X, y, fit_params, self.n_members, seed)
@@ -193,10 +209,13 @@ def _weight_of_last_step(estimator, fit_params):
     return fit_params.get(name, fit_params.get("sample_weight"))
 
 
-def _is_frozen(estimator):
+def _thawed(estimator):
+    """The estimator with nothing in it that fit leaves as it is."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     if isinstance(estimator, Pipeline):
-        return _is_frozen(estimator[-1])
-    return isinstance(estimator, FrozenEstimator)
+        return Pipeline([(name, _thawed(step)) for name, step in estimator.steps])
+    return estimator
 
 
 def _inner(estimator, X=None):
@@ -273,6 +292,7 @@ def _member_spread(members, views):
 
 def _resampled_fits(estimator, X, y, fit_params, count, seed):
     """Clones fitted on rows drawn with replacement, within each class, so that no member lacks one."""
+    estimator = _thawed(estimator)
     random = np.random.RandomState(seed)
     by_class = [np.flatnonzero(y == label) for label in np.unique(y)]
     members = []

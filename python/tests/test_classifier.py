@@ -26,11 +26,16 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 from sklearn.gaussian_process import GaussianProcessClassifier  # noqa: E402
 from sklearn.linear_model import LogisticRegression, RidgeClassifier  # noqa: E402
+from sklearn.metrics import roc_auc_score  # noqa: E402
 from sklearn.model_selection import (  # noqa: E402
     GridSearchCV,
     GroupKFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     cross_val_predict,
+    cross_val_score,
+    cross_validate,
 )
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
@@ -56,7 +61,7 @@ WITH_PROBABILITIES = {
     **WITH_MARGINS,
     "check_sample_weight_equivalence_on_sparse_data": WEIGHTS_ARE_NOT_ROWS,
     "check_classifiers_train": "the likelier class is not the predicted one: thresholds are not 0.5, and differ by level",
-    "check_decision_proba_consistency": "the distance from the threshold of a row's level has an order of its own",
+    "check_decision_proba_consistency": "flagged rows come before others, whatever their scores, where thresholds differ by level",
 }
 
 
@@ -135,7 +140,7 @@ def test_decisions_above_zero_are_the_second_class_even_on_a_threshold(estimator
     # Prefit and judged on the hold-out itself, with each threshold at the score of some row.
     estimator = clone(estimator).fit(X_NEW, Y_NEW)
     clf = BoundaryClassifier(
-        estimator, min_precision=0.8, cv="prefit", uncertainty=first_feature, pos_label=positive
+        estimator, min_precision=0.8, cv="prefit", uncertainty=first_feature, pos_label=positive, levels=3
     ).fit(X, Y)
     document = json.loads(clf.boundary_.to_json())
     level = clf.boundary_.level(clf.holdout_.uncertainty)
@@ -148,9 +153,12 @@ def test_decisions_above_zero_are_the_second_class_even_on_a_threshold(estimator
     assert np.isin(clf.holdout_.score, clf.boundary_.score_thresholds).any()
     decision = clf.decision_function(X)
     np.testing.assert_array_equal(clf.predict(X), (decision > 0).astype(int))
-    level = clf.boundary_.level(clf.holdout_.uncertainty)
-    distance = clf.holdout_.score - clf.boundary_.score_thresholds[level]
-    known = ~np.isnan(distance)
+    thresholds = clf.boundary_.score_thresholds
+    assert len(thresholds) > 1
+    from_where = np.where(clf.predict(X) == positive, np.nanmin(thresholds), np.nanmax(thresholds))
+    distance = clf.holdout_.score - from_where
+    known = (clf.predict(X) == positive) | ~np.isnan(thresholds).any()
+    assert known.any()
     np.testing.assert_allclose(decision[known], (distance if positive else -distance)[known], atol=1e-12)
     assert clf.holdout_.score.shape == (400,)
 
@@ -172,6 +180,46 @@ def test_a_level_that_flags_nothing_has_finite_decisions_on_the_negative_side(me
     assert np.isfinite(decision).all()
     np.testing.assert_array_equal(clf.predict(huge), (decision > 0).astype(int))
     assert set(clf.predict(huge[huge[:, 0] > 0])) == {1 - positive}
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier()], ids=["proba", "margin"])
+@pytest.mark.parametrize("options", [{"method": "st"}, {"levels": 8}], ids=["st", "levels"])
+def test_measures_of_ranking_see_the_order_of_the_estimator(estimator, options):
+    # The uncertainty is a feature that the label does not depend on: a row's level says nothing about it.
+    rows, y = make_classification(
+        4000, n_features=4, n_informative=2, n_redundant=0, shuffle=False, flip_y=0.2, random_state=3
+    )
+    order = np.random.default_rng(0).permutation(4000)
+    rows, y = rows[order], y[order]
+    clf = BoundaryClassifier(estimator, min_precision=0.85, uncertainty=3, **options).fit(rows[:600], y[:600])
+    decision, score = clf.decision_function(rows[2000:]), clf.predict_score(rows[2000:])
+    flagged = clf.predict(rows[2000:]) == 1
+    assert 100 < flagged.sum() < 1900
+    np.testing.assert_array_equal(decision > 0, flagged)
+    for side in (flagged, ~flagged):
+        assert (np.diff(decision[side][np.argsort(score[side])]) >= 0).all()
+    of_wrapper, of_estimator = (
+        cross_val_score(each, rows, y, scoring="roc_auc", cv=3) for each in (clone(clf), clone(estimator))
+    )
+    if "method" in options:
+        np.testing.assert_allclose(of_wrapper, of_estimator, atol=1e-12)
+    else:
+        thresholds = clf.boundary_.score_thresholds
+        distance = score - thresholds[clf.boundary_.level(clf.predict_uncertainty(rows[2000:]))]
+        by_level, by_decision, by_score = (roc_auc_score(y[2000:], order) for order in (distance, decision, score))
+        assert by_level < by_score - 0.01  # what the distance from the threshold of the row's level would cost
+        assert by_decision > by_score - 0.001
+        assert of_wrapper.mean() > of_estimator.mean() - 0.002
+
+
+def test_a_search_scored_by_ranking_finds_what_it_finds_without_the_wrapper():
+    depths = [1, 3, 6]
+    plain = GridSearchCV(forest(), {"max_depth": depths}, scoring="roc_auc", cv=3).fit(X, Y)
+    wrapped = GridSearchCV(
+        BoundaryClassifier(forest(), max_flag_rate=0.3, cv=3), {"estimator__max_depth": depths}, scoring="roc_auc", cv=3
+    ).fit(X, Y)
+    np.testing.assert_allclose(wrapped.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=2e-3)
+    assert wrapped.best_params_["estimator__max_depth"] == plain.best_params_["max_depth"]
 
 
 class _DropFirst(BaseEstimator):
@@ -199,12 +247,45 @@ def test_one_hold_out_split_and_no_refit_keeps_its_estimator():
     clf = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, refit=False, random_state=4).fit(X, Y)
     assert len(set(clf.holdout_.index)) == 120
     np.testing.assert_array_equal(clf.holdout_.score, clf.predict_score(X)[clf.holdout_.index])
-    again = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, random_state=4).fit(X, Y)
+    kept = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, random_state=4).fit(X, Y)
+    np.testing.assert_array_equal(kept.predict_proba(X_NEW), clf.predict_proba(X_NEW))
+    again = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, refit=True, random_state=4).fit(X, Y)
     assert again.boundary_ == clf.boundary_
     np.testing.assert_array_equal(again.predict_proba(X_NEW), forest().fit(X, Y).predict_proba(X_NEW))
     assert (clf.predict_proba(X_NEW) != again.predict_proba(X_NEW)).any()
-    with pytest.raises(ValueError, match="refit=False needs a single split, cv has 5"):
-        BoundaryClassifier(forest(), refit=False).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [forest(), RidgeClassifier()], ids=["proba", "margin"])
+def test_levels_are_kept_with_the_models_they_were_fitted_for(estimator):
+    options = {"min_precision": 0.7, "uncertainty": first_feature, "cv": 3}
+    levels = BoundaryClassifier(clone(estimator), levels=3, **options).fit(X, Y)
+    assert len(levels.boundary_.score_thresholds) == 3
+    folds = [clone(estimator).fit(X[train], Y[train]) for train, _ in StratifiedKFold(3).split(X, Y)]
+    method = levels.response_method_
+    scores = [np.reshape(getattr(fold, method)(X_NEW), (len(X_NEW), -1))[:, -1] for fold in folds]
+    np.testing.assert_allclose(levels.predict_score(X_NEW), np.mean(scores, axis=0), atol=1e-12)
+    flagged = levels.boundary_.decide(levels.predict_score(X_NEW), levels.predict_uncertainty(X_NEW))
+    np.testing.assert_array_equal(levels.predict(X_NEW) == 1, flagged)
+    assert len(levels.estimator_.estimators) == 3
+    assert hasattr(levels, "predict_proba") == hasattr(estimator, "predict_proba")
+    repr(levels.estimator_)
+    middle = 0.5 if method == "predict_proba" else 0
+    np.testing.assert_array_equal(levels.estimator_.predict(X_NEW) == 1, levels.predict_score(X_NEW) > middle)
+    single = BoundaryClassifier(clone(estimator), method="st", **options).fit(X, Y)
+    refitted = BoundaryClassifier(clone(estimator), levels=3, refit=True, **options).fit(X, Y)
+    for each in (single, refitted):
+        whole = np.reshape(getattr(clone(estimator).fit(X, Y), method)(X_NEW), (len(X_NEW), -1))[:, -1]
+        np.testing.assert_array_equal(each.predict_score(X_NEW), whole)
+    assert refitted.boundary_ == levels.boundary_
+    kept = BoundaryClassifier(clone(estimator), method="st", refit=False, **options).fit(X, Y)
+    np.testing.assert_array_equal(kept.predict_score(X_NEW), levels.predict_score(X_NEW))
+
+
+def test_the_uncertainty_of_kept_folds_is_the_mean_of_theirs():
+    clf = BoundaryClassifier(forest(), min_precision=0.7, levels=3, cv=3).fit(X, Y)
+    folds = [forest().fit(X[train], Y[train]) for train, _ in StratifiedKFold(3).split(X, Y)]
+    mean = np.mean([uncertainty.leaf_evidence(fold, X_NEW).uncertainty for fold in folds], axis=0)
+    np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), mean, atol=1e-12)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -268,6 +349,123 @@ def test_metadata_routing_gives_groups_to_the_splitter():
         clf = BoundaryClassifier(forest(), min_precision=0.7, cv=GroupKFold(4)).fit(X, Y, groups=groups)
     expected = np.concatenate([test for _, test in GroupKFold(4).split(X, Y, groups)])
     np.testing.assert_array_equal(clf.holdout_.index, expected)
+
+
+GROUPS = np.arange(400) // 8
+
+
+def sides(clf):
+    """Groups of the rows left out, and of the others."""
+    left_out = np.isin(np.arange(400), clf.holdout_.index)
+    return set(GROUPS[left_out]), set(GROUPS[~left_out])
+
+
+def test_groups_stay_together_whatever_cv_is():
+    with sklearn.config_context(enable_metadata_routing=True):
+        folds = BoundaryClassifier(forest(), min_precision=0.7, cv=4).fit(X, Y, groups=GROUPS)
+        expected = np.concatenate([test for _, test in StratifiedGroupKFold(4).split(X, Y, GROUPS)])
+        np.testing.assert_array_equal(folds.holdout_.index, expected)
+        np.testing.assert_array_equal(folds.holdout_.groups, GROUPS[expected])
+        one = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, random_state=0).fit(X, Y, groups=GROUPS)
+        left_out, others = sides(one)
+        assert left_out and others and not left_out & others
+        plain = BoundaryClassifier(forest(), min_precision=0.7, cv=0.3, random_state=0).fit(X, Y)
+        left_out, others = sides(plain)
+        assert left_out & others and plain.holdout_.groups is None
+        # From outside, through cross-validation and its parameters.
+        scores = cross_validate(
+            BoundaryClassifier(forest(), min_precision=0.7, cv=GroupKFold(3)), X, Y, cv=GroupKFold(2),
+            params={"groups": GROUPS}, return_estimator=True, error_score="raise",
+        )  # fmt: skip
+        inner = scores["estimator"][0]
+        assert inner.holdout_.groups is not None
+
+
+def test_groups_without_metadata_routing_are_refused_with_the_way_to_pass_them():
+    how = r"set_config\(enable_metadata_routing=True\), then fit\(X, y, groups=groups\)"
+    with pytest.raises(ValueError, match=f"groups are given; metadata routing .*{how}"):
+        BoundaryClassifier(forest()).fit(X, Y, groups=GROUPS)
+    with pytest.raises(ValueError, match=f"GroupKFold needs groups; metadata routing .*{how}"):
+        BoundaryClassifier(forest(), cv=GroupKFold(3)).fit(X, Y)
+    with (
+        sklearn.config_context(enable_metadata_routing=True),
+        pytest.raises(ValueError, match="GroupKFold needs groups; metadata routing"),
+    ):
+        BoundaryClassifier(forest(), cv=GroupKFold(3)).fit(X, Y)
+
+
+@pytest.fixture
+def certified(monkeypatch):
+    """What fit_boundary was asked to certify; the boundary is that of the rows themselves."""
+    asked = []
+
+    def fit_boundary(*rows, confidence_level=None, groups=None, **options):
+        asked.append((confidence_level, groups))
+        return limen.fit_boundary(*rows, **options)
+
+    monkeypatch.setattr("limen._classifier.fit_boundary", fit_boundary)
+    return asked
+
+
+def test_a_certified_boundary_is_one_for_the_estimator_that_predicts(certified):
+    clf = BoundaryClassifier(forest(), min_precision=0.7, confidence_level=0.9, random_state=2).fit(X, Y)
+    assert certified == [(0.9, None)]
+    assert len(clf.holdout_.index) == 100
+    others = np.setdiff1d(np.arange(400), clf.holdout_.index)
+    assert abs(Y[others].mean() - Y.mean()) < 0.01
+    np.testing.assert_array_equal(clf.holdout_.score, clf.predict_score(X)[clf.holdout_.index])
+    np.testing.assert_array_equal(clf.holdout_.uncertainty, clf.predict_uncertainty(X)[clf.holdout_.index])
+    again = clone(clf).fit(X, Y)
+    np.testing.assert_array_equal(again.holdout_.index, clf.holdout_.index)
+    fitted = forest().fit(X_NEW, Y_NEW)
+    for prefit in (
+        BoundaryClassifier(fitted, min_precision=0.7, confidence_level=0.9, cv="prefit"),
+        BoundaryClassifier(FrozenEstimator(fitted), min_precision=0.7, confidence_level=0.9),
+    ):
+        prefit.fit(X, Y)
+        np.testing.assert_array_equal(prefit.holdout_.index, np.arange(400))
+        np.testing.assert_array_equal(prefit.predict_score(X), fitted.predict_proba(X)[:, 1])
+    one = BoundaryClassifier(forest(), min_precision=0.7, confidence_level=0.9, cv=ShuffleSplit(1, random_state=0)).fit(
+        X, Y
+    )
+    assert len(one.holdout_.index) == 40
+
+
+def test_groups_of_a_certified_boundary_are_on_one_side_and_reach_the_test(certified):
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = BoundaryClassifier(forest(), min_precision=0.7, confidence_level=0.9, random_state=2)
+        clf.fit(X, Y, groups=GROUPS)
+        left_out, others = sides(clf)
+        assert left_out and others and not left_out & others
+        np.testing.assert_array_equal(certified[0][1], GROUPS[clf.holdout_.index])
+        prefit = BoundaryClassifier(
+            forest().fit(X_NEW, Y_NEW), min_precision=0.7, confidence_level=0.9, cv="prefit"
+        ).fit(X, Y, groups=GROUPS)
+        np.testing.assert_array_equal(certified[1][1], GROUPS)
+        assert prefit.holdout_.groups is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"refit": True}, "refit=True is given with a confidence_level; .* a refit makes another one"),
+        ({"refit": True, "cv": 0.3}, "refit=True is given with a confidence_level"),
+        ({"cv": 5}, "cv has 5 splits, a confidence_level needs a single one: give a share .*cv=0.25"),
+        ({"cv": StratifiedKFold(3)}, "cv has 3 splits, a confidence_level needs a single one"),
+        ({"f_beta": 1}, "confidence_level is given for f_beta, it goes with min_precision, min_recall"),
+        ({"cost": (1, 1)}, "confidence_level is given for cost"),
+        ({"confidence_level": 95}, r"confidence_level is 95, must be in \(0, 1\)"),
+        ({"confidence_level": 0}, r"confidence_level is 0, must be in \(0, 1\)"),
+        ({"confidence_level": 1.0}, r"confidence_level is 1.0, must be in \(0, 1\)"),
+        ({"confidence_level": float("nan")}, r"confidence_level is nan, must be in \(0, 1\)"),
+    ],
+)
+def test_what_cannot_be_certified_is_refused_before_anything_is_fitted(options, message):
+    counting = CountingFits()
+    CountingFits.fits = 0
+    with pytest.raises(ValueError, match=message):
+        BoundaryClassifier(counting, **{"confidence_level": 0.9, "uncertainty": 0} | options).fit(X, Y)
+    assert CountingFits.fits == 0
 
 
 def test_pickled_and_cloned_it_decides_the_same():
@@ -387,7 +585,8 @@ def test_bad_targets_are_named():
 
 
 def fitted_auto(estimator, **options):
-    return BoundaryClassifier(estimator, max_flag_rate=0.3, cv=2, random_state=7, **options).fit(X, Y)
+    options = {"cv": 2, "refit": True} | options
+    return BoundaryClassifier(estimator, max_flag_rate=0.3, random_state=7, **options).fit(X, Y)
 
 
 def mutual_information(probabilities):
@@ -556,11 +755,12 @@ def test_auto_fits_the_estimator_no_more_often_than_folds_and_refit_do():
 
 
 def test_the_forest_is_weighted_as_the_estimator_is():
-    clf = BoundaryClassifier(Recorder(), max_flag_rate=0.3, cv=2, random_state=7).fit(X, Y, sample_weight=WEIGHT)
+    clf = BoundaryClassifier(Recorder(), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
+    clf.fit(X, Y, sample_weight=WEIGHT)
     second = reference_forest(clf._source.seed, X, Y, WEIGHT).predict_proba(X_NEW)[:, 1]
     expected = log_odds(second) - log_odds(clf.predict_proba(X_NEW)[:, 1])
     np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), expected, atol=1e-9)
-    pipe = BoundaryClassifier(make_pipeline(Recorder()), max_flag_rate=0.3, cv=2, random_state=7)
+    pipe = BoundaryClassifier(make_pipeline(Recorder()), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
     pipe.fit(X, Y, recorder__sample_weight=WEIGHT)
     np.testing.assert_array_equal(pipe.estimator_[-1].weight_, WEIGHT)
     np.testing.assert_array_equal(pipe.predict_uncertainty(X_NEW), clf.predict_uncertainty(X_NEW))
@@ -644,27 +844,63 @@ def test_frames_of_numbers_get_a_forest_and_those_with_text_or_categories_a_resa
 
 def test_sparse_rows_get_a_forest():
     sparse = pytest.importorskip("scipy.sparse").csr_matrix(np.where(np.abs(X) > 1, X, 0))
-    clf = BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, random_state=7).fit(sparse, Y)
+    clf = BoundaryClassifier(LogisticRegression(), max_flag_rate=0.3, cv=2, refit=True, random_state=7)
+    clf.fit(sparse, Y)
     assert clf.uncertainty_method_ == "second-opinion-forest"
     second = reference_forest(clf._source.seed, sparse, Y).predict_proba(sparse)[:, 1]
     expected = log_odds(second) - log_odds(clf.predict_proba(sparse)[:, 1])
     np.testing.assert_allclose(clf.predict_uncertainty(sparse), expected, atol=1e-9)
 
 
-def test_auto_fits_no_other_model_beside_one_that_came_fitted():
-    fitted = LogisticRegression().fit(X, Y)
-    for clf in (BoundaryClassifier(fitted, cv="prefit"), BoundaryClassifier(FrozenEstimator(fitted))):
-        with pytest.raises(ValueError, match="finds none in a fitted .*; give a column, .*second_opinion .*cv=5"):
-            clf.fit(X_NEW, Y_NEW)
-    # The way out that the message names.
-    forest_beside = forest().fit(X, Y)
-    clf = BoundaryClassifier(
-        fitted, cv="prefit", max_flag_rate=0.3,
-        uncertainty=lambda model, rows: uncertainty.second_opinion(
-            model.predict_proba(rows)[:, 1], forest_beside.predict_proba(rows)[:, 1]
-        ),
-    ).fit(X_NEW, Y_NEW)  # fmt: skip
-    assert clf.uncertainty_method_ == "callable"
+def test_auto_fits_a_second_opinion_on_hold_out_rows_beside_an_estimator_that_came_fitted():
+    fitted = LogisticRegression().fit(X_NEW, Y_NEW)
+    for clf in (
+        BoundaryClassifier(fitted, cv="prefit", max_flag_rate=0.3, random_state=1),
+        BoundaryClassifier(FrozenEstimator(fitted), max_flag_rate=0.3, random_state=1),
+    ):
+        clf.fit(X, Y)
+        assert clf.uncertainty_method_ == "second-opinion-forest"
+        np.testing.assert_array_equal(clf.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
+        assert sorted(clf.holdout_.index) == list(range(400))
+        # Each row's opinion is that of the forest that has not seen it; new rows get the mean of the five.
+        seed = np.random.RandomState(1).randint(2**31)
+        opinions = []
+        for train, test in StratifiedKFold(5).split(X, Y):
+            second = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed).fit(X[train], Y[train])
+            left_out = np.isin(clf.holdout_.index, test)
+            own = uncertainty.second_opinion(fitted.predict_proba(X[test])[:, 1], second.predict_proba(X[test])[:, 1])
+            np.testing.assert_allclose(clf.holdout_.uncertainty[left_out], own, atol=1e-9)
+            opinions.append(
+                uncertainty.second_opinion(fitted.predict_proba(X_NEW)[:, 1], second.predict_proba(X_NEW)[:, 1])
+            )
+        np.testing.assert_allclose(clf.predict_uncertainty(X_NEW), np.mean(opinions, axis=0), atol=1e-9)
+
+
+def test_a_certified_second_opinion_is_that_of_new_rows(certified):
+    fitted = LogisticRegression().fit(X_NEW, Y_NEW)
+    clf = BoundaryClassifier(fitted, cv="prefit", max_flag_rate=0.3, confidence_level=0.9, random_state=1).fit(X, Y)
+    assert len(clf.holdout_.index) == 200
+    np.testing.assert_array_equal(clf.holdout_.uncertainty, clf.predict_uncertainty(X)[clf.holdout_.index])
+    np.testing.assert_array_equal(clf.holdout_.score, fitted.predict_proba(X)[clf.holdout_.index, 1])
+
+
+def test_a_frozen_estimator_of_text_gets_the_opinion_of_one_fitted_on_hold_out_rows():
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    rows = pandas.DataFrame({"town": random.choice(list("abcdef"), 400), "size": random.normal(size=400)})
+    y = (rows["size"] + (rows["town"] < "d") + random.normal(size=400) > 1).astype(int).to_numpy()
+    pipe = make_pipeline(
+        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["town"]), remainder="passthrough"),
+        LogisticRegression(),
+    )
+    whole = make_pipeline(ByFirstColumn())  # sees text: no forest
+    for estimator, second in (
+        (FrozenEstimator(pipe.fit(rows[200:], y[200:])), "second-opinion-forest"),
+        (FrozenEstimator(whole.fit(rows[200:], y[200:])), "second-opinion-resampled"),
+    ):
+        clf = BoundaryClassifier(estimator, max_flag_rate=0.5, random_state=0).fit(rows[:200], y[:200])
+        assert clf.uncertainty_method_ == second
+        assert np.unique(clf.holdout_.uncertainty).size > 2
 
 
 def test_auto_looks_into_pipelines_searches_calibration_and_frozen_estimators():
