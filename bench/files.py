@@ -5,7 +5,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pyarrow as pa

@@ -7,9 +7,8 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-
 import limen
+import numpy as np
 
 ROUNDS = 7
 REPEATS = 5

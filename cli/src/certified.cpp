@@ -118,7 +118,8 @@ GuaranteeCheck check_guarantee(const Boundary& boundary, const Confusion& test) 
       check.p_value = binomial_lower_tail(whole(fraction * test.true_positives), whole(fraction * test.flagged), bound);
       break;
     case Goal::kRecall:
-      check.p_value = binomial_lower_tail(whole(fraction * test.true_positives), whole(fraction * test.positives), bound);
+      check.p_value =
+          binomial_lower_tail(whole(fraction * test.true_positives), whole(fraction * test.positives), bound);
       break;
     case Goal::kFalsePositiveRate:
       check.p_value = binomial_upper_tail(whole(fraction * false_positives), whole(fraction * negatives), bound);
@@ -127,11 +128,12 @@ GuaranteeCheck check_guarantee(const Boundary& boundary, const Confusion& test) 
       check.p_value = binomial_upper_tail(whole(fraction * test.flagged), whole(fraction * test.rows), bound);
   }
   const bool consistent = check.p_value >= 0.05;
-  check.text = fmt::format(
-      "guarantee: {} with {:g}% confidence; these rows {} (p = {:.3g} for rows this bad if it is kept)",
-      promise_text(objective), 100 * boundary.guarantee->confidence,
-      consistent ? "are consistent with it" : "are NOT consistent with it: they are not drawn like the hold-out, or it failed",
-      check.p_value);
+  check.text =
+      fmt::format("guarantee: {} with {:g}% confidence; these rows {} (p = {:.3g} for rows this bad if it is kept)",
+                  promise_text(objective), 100 * boundary.guarantee->confidence,
+                  consistent ? "are consistent with it"
+                             : "are NOT consistent with it: they are not drawn like the hold-out, or it failed",
+                  check.p_value);
   return check;
 }
 

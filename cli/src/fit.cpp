@@ -238,7 +238,8 @@ Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOption
     Fitted fitted;
     fitted.certification = certify(rows, objective, *certifying, group...);
     fitted.fit = fit_of(*fitted.certification, holdout);
-    if (with_single) fitted.single = fit_boundary(rows, objective, {.method = Method::kSt, .most_rows_kept = holdout.most_rows_kept});
+    if (with_single)
+      fitted.single = fit_boundary(rows, objective, {.method = Method::kSt, .most_rows_kept = holdout.most_rows_kept});
     return fitted;
   };
   const auto fit = [&](const auto& rows) -> Fitted {
@@ -246,10 +247,12 @@ Fitted fit_holdout(const Holdout& holdout, const Objective& objective, FitOption
     FitBesideSingle both = fit_beside_single(rows, objective, options);
     return {std::move(both.fit), std::move(both.single), std::nullopt};
   };
-  Fitted fitted = certifying   ? (holdout.rows ? certified(holdout.rows->samples(), std::span<const std::uint64_t>(holdout.rows->group))
-                                               : certified(holdout.batches))
-                  : holdout.rows ? fit(holdout.rows->samples())
-                                 : fit(holdout.batches);
+  Fitted fitted =
+      certifying
+          ? (holdout.rows ? certified(holdout.rows->samples(), std::span<const std::uint64_t>(holdout.rows->group))
+                          : certified(holdout.batches))
+      : holdout.rows ? fit(holdout.rows->samples())
+                     : fit(holdout.batches);
   if (review && fitted.fit.boundary) {
     const Boundary& boundary = *fitted.fit.boundary;
     fitted.review = holdout.rows
@@ -344,9 +347,9 @@ void print_choice(const Boundary& boundary) {
   if (!boundary.expected) return;
   const Expected& expected = *boundary.expected;
   const bool tested = expected.by == Expected::By::kTestedRows;
-  fmt::print("  expected in deployment: precision {} to {}, recall {} to {} ({})\n",
-             ratio_text(expected.precision_low), ratio_text(expected.precision_high), ratio_text(expected.recall_low),
-             ratio_text(expected.recall_high), tested ? "on the tested rows" : "on rows left out, cross-validation");
+  fmt::print("  expected in deployment: precision {} to {}, recall {} to {} ({})\n", ratio_text(expected.precision_low),
+             ratio_text(expected.precision_high), ratio_text(expected.recall_low), ratio_text(expected.recall_high),
+             tested ? "on the tested rows" : "on rows left out, cross-validation");
 }
 
 Json json_of(const BootstrapFit& found) {
@@ -432,12 +435,17 @@ int run(const FitFlags& flags) {
     certifying->method = options.method;
     certifying->levels = options.levels;
     certifying->levels_from = options.levels_from;
-    if (counted) throw InvalidInput("--confidence needs rows: counts cannot be split into rows that learn and rows that are tested");
-    if (!flags.binning.bins.empty() || !flags.monotone.empty() || options.sweep_levels || options.binning != Binning::kEquiWeight) {
-      throw InvalidInput("--confidence goes over every distinct score: leave out --bins, --binning, --monotone and --levels auto");
+    if (counted)
+      throw InvalidInput(
+          "--confidence needs rows: counts cannot be split into rows that learn and rows that are tested");
+    if (!flags.binning.bins.empty() || !flags.monotone.empty() || options.sweep_levels ||
+        options.binning != Binning::kEquiWeight) {
+      throw InvalidInput(
+          "--confidence goes over every distinct score: leave out --bins, --binning, --monotone and --levels auto");
     }
     if (flags.bootstrap.replicates > 0) {
-      throw InvalidInput("--bootstrap shows how a fit moves, a certified boundary is not one: leave out --bootstrap or --confidence");
+      throw InvalidInput(
+          "--bootstrap shows how a fit moves, a certified boundary is not one: leave out --bootstrap or --confidence");
     }
     validate(*certifying);
   }

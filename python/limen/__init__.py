@@ -11,6 +11,7 @@ from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvalu
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
+from limen._monitor import Monitor, MonitorReport
 from limen._plan import Plan, PlannedTest, PlannedThreshold, plan
 from limen._resample import (
     Bootstrap,
@@ -20,7 +21,6 @@ from limen._resample import (
     bootstrap,
     compare_boundaries,
 )
-from limen._monitor import Monitor, MonitorReport
 from limen._studies import (
     Comparison,
     ExactPoint,

@@ -178,7 +178,9 @@ def fit_boundary(
         raise ValueError("groups are for certified boundaries: give confidence_level too")
     if confidence_level is not None:
         if sweep_levels or bins is not None or monotone is not None or binning != "equi-weight":
-            raise ValueError("confidence_level needs every distinct score: leave out bins, binning, monotone, levels='auto'")
+            raise ValueError(
+                "confidence_level needs every distinct score: leave out bins, binning, monotone, levels='auto'"
+            )
         found = _certified(
             rows,
             goal,

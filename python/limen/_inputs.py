@@ -250,7 +250,9 @@ def group_ids(values: Any, rows: int) -> np.ndarray | None:
     if isinstance(column, np.ndarray):
         missing = np.isnan(column)
         distinct, code = np.unique(column, return_inverse=True)
-        texts = [f"{value:.0f}" if value == int(value) else repr(value) for value in distinct[~np.isnan(distinct)].tolist()]
+        texts = [
+            f"{value:.0f}" if value == int(value) else repr(value) for value in distinct[~np.isnan(distinct)].tolist()
+        ]
     else:
         texts, code = column
         missing = code < 0

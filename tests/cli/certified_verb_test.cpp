@@ -109,11 +109,8 @@ TEST_F(Certified, WrongUseIsRefused) {
     EXPECT_EQ(run(fit_with({"--confidence", confidence})).exit_code, 2) << confidence;
   }
   const Words confident = {"--confidence", "0.9"};
-  for (const Words& more : std::vector<Words>{{"--bins", "10"},
-                                              {"--monotone", "up"},
-                                              {"--method", "mist"},
-                                              {"--levels", "auto"},
-                                              {"--bootstrap", "10"}}) {
+  for (const Words& more : std::vector<Words>{
+           {"--bins", "10"}, {"--monotone", "up"}, {"--method", "mist"}, {"--levels", "auto"}, {"--bootstrap", "10"}}) {
     Words words = fit_with(confident);
     words.insert(words.end(), more.begin(), more.end());
     const auto refused = run(words);

@@ -42,7 +42,8 @@ Rows uniform_rows(std::size_t size, std::uint64_t seed, std::size_t distinct_sco
       score = std::floor(score * static_cast<double>(distinct_scores)) / static_cast<double>(distinct_scores);
     }
     rows.score.push_back(score);
-    rows.label.push_back(random.uniform() < (distinct_scores > 0 ? score + 0.5 / static_cast<double>(distinct_scores) : score));
+    rows.label.push_back(random.uniform() <
+                         (distinct_scores > 0 ? score + 0.5 / static_cast<double>(distinct_scores) : score));
     rows.uncertainty.push_back(random.uniform());
   }
   return rows;
@@ -122,7 +123,11 @@ TEST(Certify, MissesTheBoundNoMoreOftenThanItsLevel) {
       const double sigma = parse_rational(bound).to_double();
       const bool hard = sigma > 0.8 && size < 1000;
       EXPECT_GE(misses.certified, hard ? 120 : 380) << bound << " " << size;
-      EXPECT_GE(misses.recall, (hard ? 0.15 : size > 1000 ? 0.75 : 0.65) * recall_from(2 * sigma - 1)) << bound << " " << size;
+      EXPECT_GE(misses.recall, (hard          ? 0.15
+                                : size > 1000 ? 0.75
+                                              : 0.65) *
+                                   recall_from(2 * sigma - 1))
+          << bound << " " << size;
     }
   }
 }
@@ -267,8 +272,10 @@ TEST(Certify, BatchesAndThreadsGiveTheSameAnswer) {
   const auto batches = [&rows](const std::function<void(const Samples&)>& visit) {
     for (std::size_t begin = 0; begin < rows.score.size(); begin += 7777) {
       const std::size_t size = std::min<std::size_t>(7777, rows.score.size() - begin);
-      visit({std::span(rows.score).subspan(begin, size), std::span(rows.uncertainty).subspan(begin, size),
-             std::span(rows.label).subspan(begin, size), {}});
+      visit({std::span(rows.score).subspan(begin, size),
+             std::span(rows.uncertainty).subspan(begin, size),
+             std::span(rows.label).subspan(begin, size),
+             {}});
     }
   };
   for (const Method method : {Method::kSt, Method::kSmooth, Method::kAuto}) {

@@ -6,8 +6,8 @@
 // Two columns:
 // 1. Split: a row learns or is tested by a hash of seed and row number (or of its group).
 // 2. Learn: the method's chain of nested boundaries on the learning rows, and of these the steps of the walk. Bounds on
-//    precision begin where the predicted test is surest, because the smallest boundaries have too few rows to be tested;
-//    the other bounds are monotone along the chain, so that every boundary can be a step.
+//    precision begin where the predicted test is surest, because the smallest boundaries have too few rows to be
+//    tested; the other bounds are monotone along the chain, so that every boundary can be a step.
 // 3. Count: every row by its level and the first step that flags it, learning and tested rows apart.
 // 4. Test the steps in order, each at the full level, up to the first that is not accepted.
 #include "limen/promise/certify.h"
@@ -139,7 +139,8 @@ std::vector<double> smoothed_positives(const std::vector<Stop>& stops, std::int6
     const bool wide = rows >= std::max(begin * std::exp2(1 / kCellsPerOctave), begin + 8 / rows_per_unit);
     if (!wide && &stop != &stops.back()) continue;
     const double x = log_rank(begin, rows);
-    cells.push_back({{1, x, x * x}, (rows - begin) * rows_per_unit,
+    cells.push_back({{1, x, x * x},
+                     (rows - begin) * rows_per_unit,
                      (static_cast<double>(stop.flagged.positives) - positives) * rows_per_unit});
     log_ranks.push_back(x);
     begin = rows;
@@ -201,9 +202,8 @@ std::vector<Stop> choose_steps(const std::vector<Stop>& stops, const Objective& 
     }
   }
   const auto at_rows = [&](double rows) {
-    const auto found = std::partition_point(stops.begin(), stops.end(), [rows](const Stop& stop) {
-      return static_cast<double>(stop.flagged.rows) < rows;
-    });
+    const auto found = std::partition_point(
+        stops.begin(), stops.end(), [rows](const Stop& stop) { return static_cast<double>(stop.flagged.rows) < rows; });
     return std::min(static_cast<std::size_t>(found - stops.begin()), stops.size() - 1);
   };
   if (is_monotone(objective.goal)) {
@@ -213,8 +213,9 @@ std::vector<Stop> choose_steps(const std::vector<Stop>& stops, const Objective& 
     std::vector<Stop> all = spread(stops, 0, stops.size() - 1, kMostSteps);
     close.insert(close.end(), all.begin(), all.end());
     std::sort(close.begin(), close.end(), [](const Stop& a, const Stop& b) { return a.prefix < b.prefix; });
-    close.erase(std::unique(close.begin(), close.end(), [](const Stop& a, const Stop& b) { return a.prefix == b.prefix; }),
-                close.end());
+    close.erase(
+        std::unique(close.begin(), close.end(), [](const Stop& a, const Stop& b) { return a.prefix == b.prefix; }),
+        close.end());
     return close;
   }
   // Precision: the surest test first.
@@ -271,7 +272,8 @@ Walk single_walk(const LearningRows& rows, double rank) {
   for (std::size_t row = 0; row < scores.size(); ++row) {
     const bool group_end = row + 1 == scores.size() || scores[row + 1] < scores[row];
     if (!group_end || static_cast<double>(row + 1) < rank) continue;
-    walk.thresholds[0].push_back(row + 1 == scores.size() ? scores[row] : shortest_between(scores[row + 1], scores[row]));
+    walk.thresholds[0].push_back(row + 1 == scores.size() ? scores[row]
+                                                          : shortest_between(scores[row + 1], scores[row]));
   }
   return walk;
 }
@@ -293,7 +295,8 @@ class Learner {
   /// Narrow levels of the rows near the decision.
   [[nodiscard]] Grid narrow() const { return count_distinct(rows_, edges(kNarrowLevels, LevelsFrom::kTop), units_); }
 
-  [[nodiscard]] Walk learn(Method method, std::optional<int> levels, LevelsFrom from, double tested_per_learning) const {
+  [[nodiscard]] Walk learn(Method method, std::optional<int> levels, LevelsFrom from,
+                           double tested_per_learning) const {
     if (method == Method::kSt) {  // of weights or groups
       const Grid grid = single();
       return walk_along(grid, score_chain(grid), objective_, tested_per_learning, nullptr);
@@ -392,7 +395,8 @@ class WeightedUnits {
       : walk_(walk), rows_(rows), group_(group), objective_(objective), order_(rows.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     if (!group_.empty()) {
-      std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return group_[a] < group_[b]; });
+      std::stable_sort(order_.begin(), order_.end(),
+                       [&](std::size_t a, std::size_t b) { return group_[a] < group_[b]; });
     }
     // The most that one unit can speak against the bound, by its rows of the kind that counts.
     double most = 0;
@@ -579,7 +583,8 @@ class BatchRows {
   }
   [[nodiscard]] SplitCounts count(const Walk& walk, const LearningSplit& split) const {
     SplitCounts counts{WalkCounts(walk), WalkCounts(walk)};
-    again([&](const Samples& batch, std::uint64_t first_row) { count_walk(walk, batch, first_row, {}, split, counts); });
+    again(
+        [&](const Samples& batch, std::uint64_t first_row) { count_walk(walk, batch, first_row, {}, split, counts); });
     return counts;
   }
 
@@ -673,8 +678,9 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
   }
   const Candidate& best = learnt.choice->best();
   learnt.method = best.method;
-  learnt.walk = best.method == Method::kSt && !betting ? one_threshold()
-                                           : learn_walk(learning, best.method, best.levels, LevelsFrom::kTop, true);
+  learnt.walk = best.method == Method::kSt && !betting
+                    ? one_threshold()
+                    : learn_walk(learning, best.method, best.levels, LevelsFrom::kTop, true);
   return learnt;
 }
 
@@ -691,8 +697,9 @@ Guarantee guarantee_of(const Certification& found, const Objective& objective, c
   guarantee.p_value = step.p_value;
   guarantee.test = found.betting ? "betting" : "binomial";
   guarantee.seed = options.seed;
-  guarantee.valid_for = groups ? "groups of rows drawn like those of the hold-out and not larger, scored by the same model"
-                               : "rows drawn like the hold-out, scored by the same model";
+  guarantee.valid_for = groups
+                            ? "groups of rows drawn like those of the hold-out and not larger, scored by the same model"
+                            : "rows drawn like the hold-out, scored by the same model";
   (void)objective;
   return guarantee;
 }
@@ -741,7 +748,8 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
   boundary.guarantee = guarantee_of(found, objective, options, !group.empty());
   const Counts accepted = found.steps[*found.accepted].flagged;
   if (!found.betting) {
-    const Interval precision = proportion_interval(static_cast<double>(accepted.positives), static_cast<double>(accepted.rows));
+    const Interval precision =
+        proportion_interval(static_cast<double>(accepted.positives), static_cast<double>(accepted.rows));
     const Interval recall =
         proportion_interval(static_cast<double>(accepted.positives), static_cast<double>(found.tested.positives));
     boundary.expected = Expected{precision.low, precision.high, recall.low, recall.high, Expected::By::kTestedRows};

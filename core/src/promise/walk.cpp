@@ -41,9 +41,7 @@ Counts WalkCounts::total() const {
   return total;
 }
 
-Counts WalkCounts::total(std::size_t level) const {
-  return flagged(level, num_steps_);
-}
+Counts WalkCounts::total(std::size_t level) const { return flagged(level, num_steps_); }
 
 Counts WalkCounts::flagged(std::size_t level, std::size_t step) const {
   Counts flagged;
@@ -68,25 +66,27 @@ void count_walk(const Walk& walk, const Samples& rows, std::uint64_t first_row, 
   const auto count = [&](auto score, auto uncertainty) {
     using Real = std::remove_cvref_t<decltype(uncertainty[0])>;
     const LevelFinder<Real> finder(walk.edges);
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, (rows.size() + kChunk - 1) / kChunk, 1), [&](const auto& chunks) {
-      SplitCounts own{WalkCounts(walk), WalkCounts(walk)};
-      std::vector<std::int32_t> level(kChunk);
-      for (std::size_t chunk = chunks.begin(); chunk < chunks.end(); ++chunk) {
-        const std::size_t begin = chunk * kChunk;
-        const std::size_t end = std::min(begin + kChunk, rows.size());
-        finder.find(uncertainty.data() + begin, end - begin, level.data());
-        for (std::size_t row = begin; row < end; ++row) {
-          const auto at = static_cast<std::size_t>(level[row - begin]);
-          const bool learns = split.learns(group.empty() ? first_row + row : group[row]);
-          Counts& cell = (learns ? own.learning : own.tested).at(at, first_step(walk, at, static_cast<double>(score[row])));
-          cell.rows += 1;
-          cell.positives += rows.label[row];
-        }
-      }
-      const std::lock_guard lock(adding);
-      counts.learning += own.learning;
-      counts.tested += own.tested;
-    });
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, (rows.size() + kChunk - 1) / kChunk, 1), [&](const auto& chunks) {
+          SplitCounts own{WalkCounts(walk), WalkCounts(walk)};
+          std::vector<std::int32_t> level(kChunk);
+          for (std::size_t chunk = chunks.begin(); chunk < chunks.end(); ++chunk) {
+            const std::size_t begin = chunk * kChunk;
+            const std::size_t end = std::min(begin + kChunk, rows.size());
+            finder.find(uncertainty.data() + begin, end - begin, level.data());
+            for (std::size_t row = begin; row < end; ++row) {
+              const auto at = static_cast<std::size_t>(level[row - begin]);
+              const bool learns = split.learns(group.empty() ? first_row + row : group[row]);
+              Counts& cell =
+                  (learns ? own.learning : own.tested).at(at, first_step(walk, at, static_cast<double>(score[row])));
+              cell.rows += 1;
+              cell.positives += rows.label[row];
+            }
+          }
+          const std::lock_guard lock(adding);
+          counts.learning += own.learning;
+          counts.tested += own.tested;
+        });
   };
   rows.score.visit([&](auto score) { rows.uncertainty.visit([&](auto uncertainty) { count(score, uncertainty); }); });
 }

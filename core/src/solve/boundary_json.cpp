@@ -196,8 +196,7 @@ Guarantee parse_guarantee(const ReadJson& json, const Objective& objective) {
   const Json known = objective_json(objective);
   check(known.contains("constraint") && text_at(json, "constraint", "guarantee.") == known["constraint"],
         "is about another constraint than the objective's");
-  check(number_at(json, "bound", "guarantee.") == known["bound"].get<double>(),
-        "has another bound than the objective");
+  check(number_at(json, "bound", "guarantee.") == known["bound"].get<double>(), "has another bound than the objective");
   Guarantee guarantee;
   guarantee.confidence = number_at(json, "confidence", "guarantee.");
   guarantee.learning_rows = integer_at(json, "learning_rows", "guarantee.");

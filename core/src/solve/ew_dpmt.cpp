@@ -171,7 +171,7 @@ Solution solve_with(const Problem& problem) {
   if (!best) return detail::infeasible_solution(problem);
   // On equal bins the programme is exhaustive and its own proof.
   return detail::with_certificate(problem, std::move(best_taken),
-                         sizes.equal ? problem.value(*best) : problem.relaxation_bound());
+                                  sizes.equal ? problem.value(*best) : problem.relaxation_bound());
 }
 
 }  // namespace

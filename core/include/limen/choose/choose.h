@@ -8,8 +8,8 @@
 
 #include "limen/choose/information.h"
 #include "limen/count/grid.h"
-#include "limen/solve/method.h"
 #include "limen/solve/boundary.h"
+#include "limen/solve/method.h"
 #include "limen/solve/objective.h"
 
 namespace limen {

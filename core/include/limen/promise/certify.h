@@ -44,11 +44,11 @@ struct Certification {
   std::optional<Choice> choice;  ///< of `auto`, on the rows that learn
   Method method = Method::kSt;   ///< of the walk
   Walk walk;
-  std::vector<CertifiedStep> steps;       ///< one for each step of the walk
-  std::optional<std::size_t> accepted;    ///< step of the boundary
-  Counts learning;                        ///< rows that learned
-  Counts tested;                          ///< rows that were tested: all of them where nothing had to be learnt
-  bool betting = false;                   ///< rows have weights or groups: a betting test, not the binomial one
+  std::vector<CertifiedStep> steps;     ///< one for each step of the walk
+  std::optional<std::size_t> accepted;  ///< step of the boundary
+  Counts learning;                      ///< rows that learned
+  Counts tested;                        ///< rows that were tested: all of them where nothing had to be learnt
+  bool betting = false;                 ///< rows have weights or groups: a betting test, not the binomial one
   /// Where nothing could be certified: the bound that these rows come nearest to certifying, at this confidence. A
   /// hint for another run, no certificate: the rows were looked at. Unset: no row was tested.
   std::optional<double> attainable;
@@ -67,8 +67,8 @@ struct Certification {
 /// in deployment, with probability at least `confidence` over the drawing of the hold-out, for any model and any
 /// distribution of rows, as long as rows are drawn independently like those of the hold-out.
 ///
-/// Some of the rows learn: `auto` chooses how to use the uncertainty, and the method's nested boundaries are learnt, with
-/// the step to begin at and how far to go. The others are tested: along the walk each boundary is tested at level
+/// Some of the rows learn: `auto` chooses how to use the uncertainty, and the method's nested boundaries are learnt,
+/// with the step to begin at and how far to go. The others are tested: along the walk each boundary is tested at level
 /// 1 - confidence, by an exact binomial test, until the first one that is not accepted (fixed-sequence testing). The
 /// boundary before it is the answer. docs/algorithms/certify.md has the proof.
 ///

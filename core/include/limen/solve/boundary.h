@@ -88,8 +88,8 @@ struct Expected {
   friend bool operator==(const Expected&, const Expected&) = default;
 };
 
-/// That the bound of the objective's constraint is kept in deployment (certify.h), and the counts behind it: whole rows,
-/// whatever their weights.
+/// That the bound of the objective's constraint is kept in deployment (certify.h), and the counts behind it: whole
+/// rows, whatever their weights.
 struct Guarantee {
   double confidence = 0.95;
   std::int64_t learning_rows = 0;  ///< which are not tested
@@ -97,9 +97,9 @@ struct Guarantee {
   std::int64_t positives = 0;      ///< of these
   std::int64_t flagged = 0;        ///< of these, by the boundary
   std::int64_t true_positives = 0;
-  double p_value = 1;              ///< of "the bound is not kept", at most 1 - confidence
-  std::string test = "binomial";   ///< or "betting": rows with weights or in groups
-  std::uint64_t seed = 0;          ///< of the split into rows that learn and rows that are tested
+  double p_value = 1;             ///< of "the bound is not kept", at most 1 - confidence
+  std::string test = "binomial";  ///< or "betting": rows with weights or in groups
+  std::uint64_t seed = 0;         ///< of the split into rows that learn and rows that are tested
   std::string valid_for;
   friend bool operator==(const Guarantee&, const Guarantee&) = default;
 };

@@ -69,7 +69,7 @@ struct DecisionBatch {
   RealSpan uncertainty;
   std::span<std::uint8_t> decision;
   std::span<std::int32_t> level;
-  std::span<std::uint8_t> review;  ///< empty unless asked for
+  std::span<std::uint8_t> review = {};  ///< empty unless asked for
 };
 
 struct AppendDecisionsOptions {

@@ -53,7 +53,7 @@ struct Predictions {
   RealColumn score = {};  ///< single precision when every file holds it so, double otherwise
   RealColumn uncertainty = {};
   UninitializedVector<std::uint8_t> label = {};
-  UninitializedVector<double> weight = {};  ///< empty when the table has no such column
+  UninitializedVector<double> weight = {};        ///< empty when the table has no such column
   UninitializedVector<std::uint64_t> group = {};  ///< hash of the group's text; empty when none was asked for
   std::size_t rows_dropped = 0;                   ///< left out by drop_missing
 
