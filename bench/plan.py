@@ -38,7 +38,7 @@ def planned_power(runs):
     print("  bound  expected  flag rate     rows  planned  certified")
     random = np.random.default_rng(1)
     for bound, expected, rate in [(0.5, 0.6, 0.1), (0.7, 0.75, 0.05), (0.9, 0.93, 0.05), (0.9, 0.98, 0.01), (0.97, 0.985, 0.02)]:
-        test = limen.plan(min_precision=bound, expect_precision=expected, flag_rate=rate)
+        test = limen.plan(min_precision=bound, expect_precision=expected, flag_rate=rate, learning_share=0.15)
         flagged = random.binomial(round(0.85 * test.rows), rate, runs)
         right = random.binomial(flagged, expected)
         share = np.mean(upper_tail(right, flagged, bound) <= 0.05)
@@ -50,7 +50,7 @@ def planned_walk(runs):
     print("\n40 plans from 20,000 rows each (precision >= 0.7), and a walk of 20 tests on hold-outs of each size")
     print("  labelled rows  median planned  median certified  of the recall at precision 0.7 in deployment")
     random = np.random.default_rng(2)
-    plans = [limen.plan(*draw(20_000, random), min_precision=0.7, more_rows=[20_000, 80_000, 380_000]) for _ in range(40)]
+    plans = [limen.plan(*draw(20_000, random), min_precision=0.7, more_rows=[20_000, 80_000, 380_000], learning_share=0.15) for _ in range(40)]
     for rows in plans[0].reach:
         certified = []
         for _ in range(runs):

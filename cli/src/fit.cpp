@@ -431,6 +431,9 @@ int run(const FitFlags& flags) {
   if (is_auto && !(flags.binning.levels.empty() && flags.binning.bins.empty())) {
     throw InvalidInput("--method auto chooses levels and bins itself; with --levels or --bins give another --method");
   }
+  if (!certifying && !flags.table.read.columns.group.empty()) {
+    throw InvalidInput("--group is for certified boundaries: give --confidence too");
+  }
   if (certifying) {
     certifying->method = options.method;
     certifying->levels = options.levels;

@@ -177,8 +177,10 @@ int run_assumed(const PlanFlags& flags, const Objective& objective, const PlanOp
   };
   line(count_text(static_cast<double>(test->trials)), words.trials + " with a label for the test");
   line(count_text(static_cast<double>(test->rows)),
-       fmt::format("labelled rows in all, of which {:g}% learn the boundary and do not test",
-                   100 * options.learning_share));
+       "labelled rows in all" + (options.learning_share > 0
+                                     ? fmt::format(", of which {:g}% learn the boundary and do not test",
+                                                   100 * options.learning_share)
+                                     : std::string()));
   line(count_text(static_cast<double>(test->successes)),
        fmt::format("{} or more among the {} certify the promise", words.successes, words.trials));
   line(fmt::format("{:.1f}%", 100 * test->power), "of such hold-outs will certify it (power)");
@@ -193,9 +195,10 @@ std::string lost_text(double value, double best) { return fmt::format("{:.1f}%",
 void print_plan(const std::string& name, const Plan& plan, const Objective& objective, const PlanOptions& options) {
   const Words words = words_of(objective);
   const PlannedThreshold& best = *plan.uncertified;
-  fmt::print("{}: {}, {}; one threshold on the score, power {:g}, {:g}% of the rows learn\n", name,
-             plural_text(plan.rows, "row"), plural_text(plan.positives, "positive"), options.power,
-             100 * options.learning_share);
+  fmt::print("{}: {}, {}; one threshold on the score, power {:g}{}\n", name, plural_text(plan.rows, "row"),
+             plural_text(plan.positives, "positive"), options.power,
+             options.learning_share > 0 ? fmt::format(", {:g}% of the rows learn", 100 * options.learning_share)
+                                        : std::string());
   fmt::print("promise: {}\n", promise_text(objective, options));
   fmt::print(
       "without a certificate: score >= {:.6g}, precision {}, recall {}; kept in deployment about half of the time\n\n",

@@ -210,7 +210,7 @@ def plan(
     max_false_positive_rate: Number | None = None,
     confidence_level: float = 0.95,
     power: float = 0.8,
-    learning_share: float = 0.15,
+    learning_share: float = 0.0,
     more_rows: int | Sequence[int] = 10_000,
     within: float | Sequence[float] = (0.05, 0.02, 0.01),
     expect_precision: float | None = None,
@@ -233,7 +233,7 @@ def plan(
     power : float
         The chance of a certificate that is asked for.
     learning_share : float
-        Of the labelled rows, those that learn the boundary and do not test.
+        Of the labelled rows, those that learn the boundary and do not test. One threshold needs none.
     more_rows : int or list of int
         With predictions: labelled rows in addition to these.
     within : float or list of float
@@ -259,7 +259,7 @@ def plan(
     >>> import limen
     >>> test = limen.plan(min_precision=0.9, expect_precision=0.93, flag_rate=0.05)
     >>> test.trials, test.rows
-    (593, 13953)
+    (593, 11860)
     """
     goal, goal_numbers = _inputs.goal(
         min_precision=min_precision, min_recall=min_recall, max_false_positive_rate=max_false_positive_rate

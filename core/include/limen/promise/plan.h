@@ -19,8 +19,8 @@ namespace limen {
 struct PlanOptions {
   double confidence = 0.95;  ///< of the promise, between 0 and 1
   double power = 0.8;        ///< the chance of being certified that is asked for, between 0 and 1
-  /// Of the labelled rows, what learns the boundary and does not test: 0 to below 1.
-  double learning_share = 0.15;
+  /// Of the labelled rows, what learns the boundary and does not test: 0 to below 1. One threshold needs none.
+  double learning_share = 0;
   /// Threads used, 0 = all cores. The result does not depend on it.
   int num_threads = 0;
 };

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How often a certified bound is missed, over simulated hold-outs whose true precision is known.
+
+Rows: score s = v^2 with v uniform, second column u uniform, log odds of a positive -7 + 12 s + c (2u - 1); c = 0 (it tells nothing), 0.5
+(weak) or 2 (strong). "Ties": scores rounded to two digits. The true precision of a boundary is that of a grid of 4,000 x 64 points.
+
+    .venv/bin/python bench/certification.py [--runs 1000] [--large-runs 300] [--processes 2]
+
+Missed: hold-outs of all whose boundary's true precision is below the bound, for C = 0.9 and 0.95; naive: the best single threshold on
+the hold-out. Recall is the true one, relative to the best single threshold that keeps the bound (nothing certified counts as 0).
+"""
+
+import argparse
+import multiprocessing
+
+import limen
+import numpy as np
+
+STRENGTHS = {"none": 0.0, "weak": 0.5, "strong": 2.0}
+
+
+def positivity(score, uncertainty, strength):
+    return 1 / (1 + np.exp(-(-7 + 12 * score + strength * (2 * uncertainty - 1))))
+
+
+def scores(v, ties):
+    return np.round(v * v, 2) if ties else v * v
+
+
+class Truth:
+    def __init__(self, strength, ties):
+        v, u = np.meshgrid((np.arange(4000) + 0.5) / 4000, (np.arange(64) + 0.5) / 64, indexing="ij")
+        self.score, self.uncertainty = scores(v.ravel(), ties), u.ravel()
+        self.positive = positivity(v.ravel() ** 2, self.uncertainty, strength)
+        order = np.argsort(-self.score, kind="stable")
+        below = np.append(self.score[order][1:] < self.score[order][:-1], True)
+        found = np.cumsum(self.positive[order])[below]
+        self.curve = found / (np.nonzero(below)[0] + 1), found / found[-1]
+
+    def best_recall(self, bound):
+        precision, recall = self.curve
+        return recall[precision >= bound].max()
+
+    def judge(self, boundary):
+        flagged = boundary.decide(self.score, self.uncertainty).astype(bool)
+        found = self.positive[flagged].sum()
+        return found / max(1, flagged.sum()), found / self.positive.sum()
+
+
+TRUTHS = {}
+
+
+def run(job):
+    method, bound, rows, strength, ties, confidence, seeds = job
+    truth = TRUTHS.setdefault((strength, ties), Truth(STRENGTHS[strength], ties))
+    missed = nothing = 0
+    recall = []
+    chosen = {}
+    for seed in seeds:
+        random = np.random.default_rng([seed, rows, int(100 * bound), list(STRENGTHS).index(strength), ties])
+        v, u = random.random(rows), random.random(rows)
+        y = random.random(rows) < positivity(v * v, u, STRENGTHS[strength])
+        arguments = {} if method == "naive" else {"confidence_level": confidence}
+        try:
+            boundary = limen.fit_boundary(
+                y,
+                scores(v, ties),
+                u,
+                min_precision=bound,
+                method="st" if method == "naive" else method,
+                num_threads=1,
+                **arguments,
+            )
+        except limen.InfeasibleError:
+            nothing += 1
+            recall.append(0)
+            continue
+        precision, found = truth.judge(boundary)
+        missed += precision < bound - 1e-9
+        recall.append(found)
+        chosen[boundary.method] = chosen.get(boundary.method, 0) + 1
+    return job, missed, nothing, sum(recall) / truth.best_recall(bound), len(recall), chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--large-runs", type=int, default=300, help="of 200,000 rows, and of auto with 20,000")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    settings = [("st", "none", False), ("st", "none", True), ("auto", "weak", False), ("auto", "strong", False)]
+    jobs = []
+    for method, strength, ties in settings:
+        for bound in (0.5, 0.7, 0.9, 0.97):
+            for rows in (2_000, 20_000, 200_000):
+                runs = options.large_runs if rows > 20_000 or (method == "auto" and rows > 2_000) else options.runs
+                for start in range(0, runs, 50):
+                    seeds = range(start, min(start + 50, runs))
+                    for confidence in (0.9, 0.95):
+                        jobs.append((method, bound, rows, strength, ties, confidence, seeds))
+                    if method == "st":
+                        jobs.append(("naive", bound, rows, strength, ties, 0.5, seeds))
+    sums = {}
+    with multiprocessing.Pool(options.processes) as pool:
+        for job, missed, nothing, recall, runs, chosen in pool.imap_unordered(run, jobs, chunksize=1):
+            entry = sums.setdefault(job[:6], [0, 0, 0.0, 0, {}])
+            entry[0] += missed
+            entry[1] += nothing
+            entry[2] += recall
+            entry[3] += runs
+            for name, count in chosen.items():
+                entry[4][name] = entry[4].get(name, 0) + count
+    print("| method | second column | bound | rows | runs | missed, C 0.9 | C 0.95 | naive missed | nothing, C 0.9 | C 0.95 | recall, C 0.9 | C 0.95 | naive | chosen |")
+    print("|" + "---|" * 14)
+    worst = -9.0
+    for method, strength, ties in settings:
+        for bound in (0.5, 0.7, 0.9, 0.97):
+            for rows in (2_000, 20_000, 200_000):
+                by = [sums[(method, bound, rows, strength, ties, confidence)] for confidence in (0.9, 0.95)]
+                naive = sums.get(("naive", bound, rows, strength, ties, 0.5))
+                for entry, level in zip(by, (0.1, 0.05), strict=True):
+                    worst = max(worst, (entry[0] / entry[3] - level) / np.sqrt(level * (1 - level) / entry[3]))
+                name = strength + (", ties" if ties else "")
+                chosen = ", ".join(f"{key} {count}" for key, count in sorted(by[0][4].items())) if method == "auto" else ""
+                print(
+                    f"| {method} | {name} | {bound} | {rows:,} | {by[0][3]} | "
+                    + " | ".join(f"{entry[0] / entry[3]:.3f}" for entry in by)
+                    + (f" | {naive[0] / naive[3]:.3f} | " if naive else " | | ")
+                    + " | ".join(f"{entry[1] / entry[3]:.3f}" for entry in by)
+                    + " | "
+                    + " | ".join(f"{entry[2] / entry[3]:.3f}" for entry in by)
+                    + (f" | {naive[2] / naive[3]:.3f}" if naive else " | ")
+                    + f" | {chosen} |"
+                )
+    print(f"\nLargest excess over the level: {worst:.1f} standard errors of the runs")
+
+
+if __name__ == "__main__":
+    main()
