@@ -177,10 +177,10 @@ int run_assumed(const PlanFlags& flags, const Objective& objective, const PlanOp
   };
   line(count_text(static_cast<double>(test->trials)), words.trials + " with a label for the test");
   line(count_text(static_cast<double>(test->rows)),
-       "labelled rows in all" + (options.learning_share > 0
-                                     ? fmt::format(", of which {:g}% learn the boundary and do not test",
-                                                   100 * options.learning_share)
-                                     : std::string()));
+       "labelled rows in all" +
+           (options.learning_share > 0
+                ? fmt::format(", of which {:g}% learn the boundary and do not test", 100 * options.learning_share)
+                : std::string()));
   line(count_text(static_cast<double>(test->successes)),
        fmt::format("{} or more among the {} certify the promise", words.successes, words.trials));
   line(fmt::format("{:.1f}%", 100 * test->power), "of such hold-outs will certify it (power)");

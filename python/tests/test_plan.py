@@ -11,16 +11,16 @@ ROWS = make_rows(2000, seed=1)
 
 def test_plan_for_assumed_figures():
     test = limen.plan(min_precision=0.9, expect_precision=1, flag_rate=0.1)
-    # 0.9^29 is the first power below 0.05; of 390 rows 332 test, and 29 of these are flagged four times in five.
-    assert (test.trials, test.successes, test.rows) == (29, 29, 390)
+    # 0.9^29 is the first power below 0.05; of 332 rows 29 are flagged four times in five.
+    assert (test.trials, test.successes, test.rows) == (29, 29, 332)
     assert test.power == pytest.approx(0.803, abs=0.001)
     assert test.interval == (pytest.approx(0.025 ** (1 / 29)), 1)
     by_recall = limen.plan(min_precision=0.9, expect_precision=1, expect_recall=0.5, positive_rate=0.2)
     assert by_recall == test
-    assert limen.plan(min_recall=0.9, expect_recall=1, positive_rate=0.1).rows == 390
-    assert limen.plan(max_false_positive_rate=0.1, expect_false_positive_rate=0, positive_rate=0.9).rows == 390
-    assert test.to_pandas()["rows"] == 390
-    assert "390" in test._repr_html_()
+    assert limen.plan(min_recall=0.9, expect_recall=1, positive_rate=0.1).rows == 332
+    assert limen.plan(max_false_positive_rate=0.1, expect_false_positive_rate=0, positive_rate=0.9).rows == 332
+    assert test.to_pandas()["rows"] == 332
+    assert "332" in test._repr_html_()
 
 
 @pytest.mark.parametrize("flag", ["min_precision", "min_recall", "max_false_positive_rate"])

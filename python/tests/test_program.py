@@ -108,7 +108,7 @@ def test_compare(program, weighted):
         flags += ["--test", program.write_table(f"t{at}.csv", *test)]
     written = program("compare", *flags, "--precision", "0.5,0.99", "--bins", "50", "--json")
     found = limen.compare(holdouts, tests, min_precision=[0.5, 0.99], bins=50)
-    assert found.to_dict()["summaries"] == json.loads(written)
+    assert json.loads(json.dumps(found.to_dict()["summaries"])) == json.loads(written)
     assert len(found) == (18 if weighted else 20)
     frame = found.to_pandas()
     assert frame["matched_recall"].tolist() == [summary.matched_recall for summary in found]

@@ -38,8 +38,8 @@ TEST_F(PlanVerb, PlansForAssumedFigures) {
   const Words assumed = {"plan", "--precision", "0.9", "--expect-precision", "1", "--flag-rate", "0.1"};
   const std::string text = output_of(assumed);
   EXPECT_THAT(text, AllOf(HasSubstr("precision >= 0.9 with confidence 0.95"), ContainsRegex(" 29  flagged rows"),
-                          ContainsRegex(" 332  labelled rows in all"),
-                          ContainsRegex(" 29  true positives or more"), ContainsRegex("80.3%  of such hold-outs")));
+                          ContainsRegex(" 332  labelled rows in all"), ContainsRegex(" 29  true positives or more"),
+                          ContainsRegex("80.3%  of such hold-outs")));
   Words with_json = assumed;
   with_json.emplace_back("--json");
   const Json report = json_of(with_json);

@@ -240,7 +240,8 @@ std::vector<Stop> choose_steps(const std::vector<Stop>& stops, const Objective& 
   }
   std::size_t end = start;
   constexpr double kHopeless = -3;  // standard errors: no boundary beyond will be accepted
-  for (std::size_t at = start; at < stops.size() && z(at) > std::min(kHopeless, surest - 1); ++at) end = at;
+  for (std::size_t at = start; at < stops.size() && z(at) > kHopeless; ++at) end = at;
+  if (surest < 0) end = stops.size() - 1;  // nothing will be accepted: then all of them tell what could be
   return spread(stops, start, end, kMostSteps);
 }
 
