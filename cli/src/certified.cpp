@@ -32,20 +32,24 @@ std::string promise_text(const Objective& objective) {
 
 void add_certify_flags(CLI::App& verb, CertifyFlags& flags, TableFlags& table) {
   FlagGroup group(verb, "Promise");
-  group.add("--confidence", flags.confidence, "C",
-            "Certify the bound for deployment with this probability, such as 0.95: some rows learn, the others test");
+  group
+      .add("--confidence", flags.confidence, "C",
+           "Certify the bound for deployment with this probability, such as 0.95: some rows learn, the others test")
+      ->expected(1)
+      ->take_last();
   group.add("--seed", flags.seed, "SEED", "With --confidence: which rows learn and which are tested");
   group.add("--group", table.read.columns.group, "COLUMN",
             "With --confidence: rows of one value (a customer, a day) stay together, and the test is on groups");
 }
 
 std::optional<CertifyOptions> make_certify_options(const CertifyFlags& flags) {
-  if (!flags.confidence) return std::nullopt;
-  if (!(*flags.confidence > 0 && *flags.confidence < 1)) {
-    throw InvalidInput(fmt::format("--confidence is {:g}, must be between 0 and 1, such as 0.95", *flags.confidence));
-  }
+  if (flags.confidence.empty()) return std::nullopt;
   CertifyOptions options;
-  options.confidence = *flags.confidence;
+  const std::string& text = flags.confidence.back();
+  if (!CLI::detail::lexical_cast(text, options.confidence) || !(options.confidence > 0 && options.confidence < 1)) {
+    throw InvalidInput(
+        fmt::format("--confidence is \"{}\", must be a number between 0 and 1, such as 0.95", one_line(text)));
+  }
   options.seed = flags.seed;
   return options;
 }

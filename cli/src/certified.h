@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "limen/fit.h"
 #include "limen/promise/certify.h"
@@ -14,7 +15,7 @@
 namespace limen::cli {
 
 struct CertifyFlags {
-  std::optional<double> confidence;
+  std::vector<std::string> confidence;  ///< as it was written; empty: not given
   std::uint64_t seed = 0;
 };
 /// --confidence, --seed, --group.

@@ -16,13 +16,21 @@ std::string ends_text(const Interval& interval) { return fmt::format("{:.4f} .. 
 
 void add_review_flags(CLI::App& verb, ReviewFlags& flags) {
   FlagGroup group(verb, "Review (rows that are not flagged but sent to a person)");
-  group.add("--review-rate", flags.rate, "R",
-            "Review at most this fraction of all rows: the most positives among those not flagged");
-  group.add("--review-recall", flags.recall, "Q",
-            "Review as few rows as possible so that at least this fraction of positives is flagged or reviewed; with "
-            "--review-rate: what that must reach");
-  group.add("--review-cost", flags.cost, "Z",
-            "With --cost-fp and --cost-fn: cost of one review; least cost of flagging, reviewing and passing together");
+  // An empty value, of a variable that is not set, must not mean that no review was asked for.
+  const auto not_empty = [](const std::string& value) { return value.empty() ? "is empty" : std::string(); };
+  group
+      .add("--review-rate", flags.rate, "R",
+           "Review at most this fraction of all rows: the most positives among those not flagged")
+      ->check(not_empty);
+  group
+      .add("--review-recall", flags.recall, "Q",
+           "Review as few rows as possible so that at least this fraction of positives is flagged or reviewed; with "
+           "--review-rate: what that must reach")
+      ->check(not_empty);
+  group
+      .add("--review-cost", flags.cost, "Z",
+           "With --cost-fp and --cost-fn: cost of one review; least cost of flagging, reviewing and passing together")
+      ->check(not_empty);
 }
 
 bool is_given(const ReviewFlags& flags) { return !flags.rate.empty() || !flags.recall.empty() || !flags.cost.empty(); }
