@@ -302,6 +302,19 @@ TEST(Certify, BatchesAndThreadsGiveTheSameAnswer) {
   EXPECT_THROW((void)certify(SampleBatches(reordered), precision("0.8"), {.method = Method::kSmooth}), InvalidInput);
 }
 
+TEST(Certify, AutoIsOneThresholdWhereTheRowsItLooksAtHaveOneClass) {
+  // Few positives, all at the top: the tenth of the rows that auto looks at mostly has none of them.
+  int certified = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Rows rows = uniform_rows(300, seed);
+    std::vector<double> sorted = rows.score;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t row = 0; row < 300; ++row) rows.label[row] = rows.score[row] >= sorted[270];
+    certified += certify(rows.samples(), precision("0.7"), {.confidence = 0.9, .seed = seed}).boundary ? 1 : 0;
+  }
+  EXPECT_EQ(certified, 20);
+}
+
 TEST(Certify, SaysWhatCouldBeCertifiedWhereNothingIs) {
   const Rows rows = uniform_rows(300, 2);
   const Certification found = certify(rows.samples(), precision("0.97"), {.method = Method::kSt});

@@ -659,7 +659,10 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
   const bool is_auto = options.method == Method::kAuto;
   split.share = is_auto ? std::min(share, gate_share(rows.size())) : share;
   LearningRows learning = rows.collect(split);
-  if (!learning.has_both_classes()) return learnt;
+  if (!learning.has_both_classes()) {
+    if (is_auto && !betting) learnt.walk = one_threshold();
+    return learnt;
+  }
   if (!is_auto) {
     learnt.method = options.method;
     learnt.walk = learn_walk(learning, options.method, options.levels, options.levels_from, false);
@@ -686,8 +689,7 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
   return learnt;
 }
 
-Guarantee guarantee_of(const Certification& found, const Objective& objective, const CertifyOptions& options,
-                       bool groups) {
+Guarantee guarantee_of(const Certification& found, const CertifyOptions& options, bool groups) {
   const CertifiedStep& step = found.steps[*found.accepted];
   Guarantee guarantee;
   guarantee.confidence = options.confidence;
@@ -702,7 +704,6 @@ Guarantee guarantee_of(const Certification& found, const Objective& objective, c
   guarantee.valid_for = groups
                             ? "groups of rows drawn like those of the hold-out and not larger, scored by the same model"
                             : "rows drawn like the hold-out, scored by the same model";
-  (void)objective;
   return guarantee;
 }
 
@@ -747,7 +748,7 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
   boundary.method = found.method;
   boundary.levels_from = found.walk.num_levels() > 1 ? options.levels_from : LevelsFrom::kAll;
   if (found.choice) boundary.chosen_by = chosen_by(*found.choice);
-  boundary.guarantee = guarantee_of(found, objective, options, !group.empty());
+  boundary.guarantee = guarantee_of(found, options, !group.empty());
   const Counts accepted = found.steps[*found.accepted].flagged;
   if (!found.betting) {
     const Interval precision =
