@@ -72,10 +72,10 @@ struct LearningRows {
   }
   /// Scores alone, of a share of the rows that are tested.
   void add_tested(const Samples& rows, std::uint64_t first_row, const LearningSplit& split, double share) {
-    const double end = split.share + share * (1 - split.share);
-    const LearningSplit wider{split.seed, share < 1 ? end : 2};
+    const LearningSplit wider{split.seed, share < 1 ? split.share + share * (1 - split.share) : 2};
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (wider.learns(first_row + row) && !split.learns(first_row + row)) score.push_back(rows.score[row]);
+      const std::uint64_t id = first_row + row;
+      if (wider.learns(id) && !split.learns(id)) score.push_back(rows.score[row]);
     }
   }
   [[nodiscard]] Samples samples() const {
@@ -97,7 +97,7 @@ struct LearningRows {
 /// rows in the test.
 double two_column_share(std::uint64_t rows) {
   const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 1e6 / n);
+  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 250e3 / n);
 }
 
 /// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all.

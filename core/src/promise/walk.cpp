@@ -8,7 +8,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "limen/base/random.h"
 #include "limen/count/levels.h"
 
 namespace limen {
@@ -27,8 +26,6 @@ std::size_t first_step(const Walk& walk, std::size_t level, double score) {
                                           [score](double threshold) { return score < threshold; });
   return static_cast<std::size_t>(found - thresholds.begin());
 }
-
-bool LearningSplit::learns(std::uint64_t id) const { return RowHash(seed, RowUse::kCertify).uniform(id) < share; }
 
 WalkCounts& WalkCounts::operator+=(const WalkCounts& other) {
   for (std::size_t cell = 0; cell < cells_.size(); ++cell) cells_[cell] += other.cells_[cell];
@@ -67,7 +64,7 @@ void count_walk(const Walk& walk, const Samples& rows, std::uint64_t first_row, 
     using Real = std::remove_cvref_t<decltype(uncertainty[0])>;
     const LevelFinder<Real> finder(walk.edges);
     tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, (rows.size() + kChunk - 1) / kChunk, 1), [&](const auto& chunks) {
+        tbb::blocked_range<std::size_t>(0, (rows.size() + kChunk - 1) / kChunk, 16), [&](const auto& chunks) {
           SplitCounts own{WalkCounts(walk), WalkCounts(walk)};
           std::vector<std::int32_t> level(kChunk);
           for (std::size_t chunk = chunks.begin(); chunk < chunks.end(); ++chunk) {

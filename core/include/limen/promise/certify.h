@@ -81,7 +81,7 @@ struct Certification {
                                     const CertifyOptions& options = {}, std::span<const std::uint64_t> group = {});
 
 /// The same of rows in batches, bit for bit, in three passes: every pass must bring the rows in the same order. Rows
-/// without weights; those that learn are kept in memory, at most a million.
+/// without weights; those that learn are kept in memory, at most about 250,000.
 [[nodiscard]] Certification certify(const SampleBatches& batches, const Objective& objective,
                                     const CertifyOptions& options = {});
 

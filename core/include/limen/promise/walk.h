@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "limen/base/random.h"
 #include "limen/count/grid.h"
 #include "limen/count/samples.h"
 #include "limen/solve/boundary.h"
@@ -34,7 +35,7 @@ struct LearningSplit {
   double share = 0;  ///< of rows (or groups) that learn
 
   /// id: the row's number from 0, or the hash of its group.
-  [[nodiscard]] bool learns(std::uint64_t id) const;
+  [[nodiscard]] bool learns(std::uint64_t id) const { return RowHash(seed, RowUse::kCertify).uniform(id) < share; }
 };
 
 /// Rows counted by level and by the first step that flags them.
