@@ -103,7 +103,7 @@ double two_column_share(std::uint64_t rows) {
 /// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all.
 double gate_share(std::uint64_t rows) {
   const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::max(0.03, std::min(0.1, 600 / n)), 250e3 / n);
+  return std::min(std::max(0.02, std::min(0.05, 400 / n)), 250e3 / n);
 }
 
 // ---- Learn ----
@@ -669,7 +669,7 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
     return learnt;
   }
   // A few rows tell whether uncertainty may inform at all; only then more of them are given up for its order.
-  constexpr double kMayInform = 0.02;
+  constexpr double kMayInform = 0.002;
   constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
   learnt.choice = choose(Learner(learning, objective).narrow(), objective);
   if (learnt.choice->information.testable && learnt.choice->information.p() < kMayInform) {
