@@ -297,6 +297,15 @@ def print_table(results, with_limen):
             over = f"{100 * (ours['recall'] / best['recall'] - 1):+.1f}%" if best["recall"] else ""
             cells += [*cells_of(ours), over]
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    if not with_limen:
+        return
+    print("\nlimen, auto less limen, st: mean difference of test recall, and t of the paired test over the splits")
+    for row in results:
+        auto, single = (np.array(row["trials"][f"limen, {method}"])[:, 0] for method in ("auto", "st"))
+        difference = auto - single
+        error = difference.std(ddof=1) / np.sqrt(len(difference))
+        t = difference.mean() / error if error > 0 else 0.0
+        print(f"  {row['set']} {row['bound']} {row['confidence']}: {difference.mean():+.4f} of {single.mean():.4f}, t {t:+.2f}")
 
 
 def cells_of(summary):
