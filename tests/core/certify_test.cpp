@@ -246,8 +246,8 @@ TEST(Certify, TwoColumnsKeepTheLevel) {
   for (const Method method : {Method::kSmooth, Method::kExact, Method::kJoint, Method::kAuto}) {
     int missed = 0;
     int certified = 0;
-    constexpr int kRuns = 60;
-    const Rows test = informed_rows(400'000, 999'999);
+    constexpr int kRuns = 40;
+    const Rows test = informed_rows(150'000, 999'999);
     for (int run = 0; run < kRuns; ++run) {
       const Rows rows = informed_rows(4000, static_cast<std::uint64_t>(run));
       const Certification found = certify(rows.samples(), precision("0.7"), {.confidence = 0.9, .method = method});
