@@ -132,7 +132,7 @@ TEST(PlanTest, IsCertifiedAsOftenAsAskedFor) {
   } cases[] = {{{7, 10}, 0.8, 0.08}, {{9, 10}, 0.98, 0.01}, {{1, 2}, 0.9, 0.3}, {{9, 10}, 1, 0.1}};
   for (const auto& [bound, expected, flag_rate] : cases) {
     SCOPED_TRACE(expected);
-    const auto test = plan_test(max_recall_at_precision(bound), expected, flag_rate);
+    const auto test = plan_test(max_recall_at_precision(bound), expected, flag_rate, {.learning_share = 0.15});
     ASSERT_TRUE(test);
     std::mt19937_64 random(7);
     const auto testing = std::llround(0.85 * static_cast<double>(test->rows));
