@@ -69,18 +69,18 @@ TEST(Certify, TestsEveryDistinctScoreFromItsFirstRankOn) {
   std::vector<std::size_t> order(rows.score.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rows.score[a] > rows.score[b]; });
-  // 2 log(0.1) / log(0.9) = 43.7 is below 1.4 sqrt(4000) = 88.5, so that the first rank is 89.
+  // 6 log(0.1) / log(0.9) = 131.1 is above 1.4 sqrt(4000) = 88.5 and below 4000 / 20: the first rank is 132.
   std::int64_t positives = 0;
   std::int64_t accepted = 0;
   for (std::size_t rank = 1; rank <= order.size(); ++rank) {
     positives += rows.label[order[rank - 1]];
-    if (rank < 89) continue;
+    if (rank < 132) continue;
     if (binomial_upper_tail(positives, static_cast<std::int64_t>(rank), 0.9) > 0.1) break;
     accepted = static_cast<std::int64_t>(rank);
   }
   ASSERT_GT(accepted, 200);
   EXPECT_EQ(found.boundary->guarantee->flagged, accepted);
-  EXPECT_EQ(found.steps.front().flagged.rows, 89);
+  EXPECT_EQ(found.steps.front().flagged.rows, 132);
   EXPECT_EQ(found.tested.rows, 4000);
   EXPECT_EQ(found.learning.rows, 0);
   EXPECT_EQ(found.boundary->holdout.flagged, static_cast<double>(accepted));

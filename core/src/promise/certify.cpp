@@ -183,10 +183,10 @@ std::vector<Stop> spread(const std::vector<Stop>& stops, std::size_t first, std:
 /// precision; measured on five real sets (docs/algorithms/certify.md).
 double first_rank(std::uint64_t rows, double bound, double level) {
   const double by_size = 1.4 * std::sqrt(static_cast<double>(rows));
-  // Twice as many as must all be positive to be accepted.
-  const double by_bound = bound > 0 && bound < 1 ? 2 * std::log(level) / std::log(bound) : 1;
+  // Six times as many as must all be positive to be accepted, as far as there are rows.
+  const double by_bound = bound > 0 && bound < 1 ? 6 * std::log(level) / std::log(bound) : 1;
   const auto all = static_cast<double>(rows);
-  return std::min(std::max(by_size, std::min(by_bound, all / 10)), all / 2);
+  return std::min(std::max(by_size, std::min(by_bound, all / 20)), all / 2);
 }
 
 /// The stops that are tested, from the smallest boundary to the largest. tested_per_learning: rows that are tested for
