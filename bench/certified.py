@@ -301,7 +301,9 @@ def print_table(results, with_limen):
         return
     print("\nlimen, auto less limen, st: mean difference of test recall, and t of the paired test over the splits")
     for row in results:
-        auto, single = (np.array(row["trials"][f"limen, {method}"])[:, 0] for method in ("auto", "st"))
+        auto, single = (
+            np.array([trial[0] for trial in row["trials"][f"limen, {method}"]], float) for method in ("auto", "st")
+        )
         difference = auto - single
         error = difference.std(ddof=1) / np.sqrt(len(difference))
         t = difference.mean() / error if error > 0 else 0.0

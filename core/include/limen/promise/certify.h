@@ -21,8 +21,8 @@ struct CertifyOptions {
   std::optional<int> levels = std::nullopt;  ///< of the last three, 1 to 1000; unset: as many as suit (method.h)
   LevelsFrom levels_from = LevelsFrom::kTop;
   std::uint64_t seed = 0;  ///< of the split into rows that learn and rows that are tested
-  /// Of the rows, how many learn; above 0, below 1. Unset: a tenth for `st`, a quarter for the others, more of few rows
-  /// and less of very many.
+  /// Of the rows, how many learn; above 0, below 1. Unset: none for `st`, a quarter for the others, less of more than
+  /// 40,000 rows.
   std::optional<double> learning_share = std::nullopt;
   /// Threads used, 0 = all cores. The result does not depend on it.
   int num_threads = 0;
@@ -67,10 +67,11 @@ struct Certification {
 /// in deployment, with probability at least `confidence` over the drawing of the hold-out, for any model and any
 /// distribution of rows, as long as rows are drawn independently like those of the hold-out.
 ///
-/// Some of the rows learn: `auto` chooses how to use the uncertainty, and the method's nested boundaries are learnt,
-/// with the step to begin at and how far to go. The others are tested: along the walk each boundary is tested at level
-/// 1 - confidence, by an exact binomial test, until the first one that is not accepted (fixed-sequence testing). The
-/// boundary before it is the answer. docs/algorithms/certify.md has the proof.
+/// One threshold is tested on all rows, because its order needs no learning. For two columns some of the rows learn:
+/// `auto` chooses how to use the uncertainty, and the method's nested boundaries are learnt, with the step to begin at
+/// and how far to go. The others are tested: along the walk each boundary is tested at level 1 - confidence, by an
+/// exact binomial test, until the first one that is not accepted (fixed-sequence testing). The boundary before it is
+/// the answer. docs/algorithms/certify.md has the proof.
 ///
 /// group: empty, or an id (a hash) for each row: rows of a group learn together or are tested together, and the test is
 /// on groups, of which none in deployment may have more rows (or weight) than the largest of the hold-out. Weights:
