@@ -86,7 +86,7 @@ def run(job):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--large-runs", type=int, default=300, help="of 200,000 rows, and of auto with 20,000")
+    parser.add_argument("--large-runs", type=int, default=300, help="of 200,000 rows")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--methods", default="st,auto")
     options = parser.parse_args()
@@ -96,7 +96,7 @@ def main():
     for method, strength, ties in settings:
         for bound in (0.5, 0.7, 0.9, 0.97):
             for rows in (2_000, 20_000, 200_000):
-                runs = options.large_runs if rows > 20_000 or (method == "auto" and rows > 2_000) else options.runs
+                runs = options.large_runs if rows > 20_000 else options.runs
                 for start in range(0, runs, 50):
                     seeds = range(start, min(start + 50, runs))
                     for confidence in (0.9, 0.95):

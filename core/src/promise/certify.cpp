@@ -3,6 +3,9 @@
 // One threshold: its order is that of the scores, so that nothing is learnt and every row is tested, at every distinct
 // score from a fixed rank on.
 //
+// `auto` looks at few rows first, of scores too low for one threshold to reach: unless uncertainty informs there, the
+// answer is one threshold, and no row that it flags was looked at.
+//
 // Two columns:
 // 1. Split: a row learns or is tested by a hash of seed and row number (or of its group).
 // 2. Learn: the method's chain of nested boundaries on the learning rows, and of these the steps of the walk. Bounds on
@@ -61,8 +64,9 @@ struct LearningRows {
   std::vector<double> weight;
 
   void add(const Samples& rows, std::uint64_t first_row, std::span<const std::uint64_t> group,
-           const LearningSplit& split) {
+           const LearningSplit& split, double below = kInfinity) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (rows.score[row] >= below) continue;
       if (!split.learns(group.empty() ? first_row + row : group[row])) continue;
       score.push_back(rows.score[row]);
       uncertainty.push_back(rows.uncertainty[row]);
@@ -106,6 +110,49 @@ double gate_share(std::uint64_t rows) {
   const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
   return std::min(std::max(std::clamp(n / 2e6, 0.02, 0.1), std::min(0.05, 400 / n)), 250e3 / n);
 }
+
+/// Scores between 0 and 1 by their size, from the lowest bucket to the highest.
+class ScoreHistogram {
+ public:
+  void add(const Samples& rows) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const double score = rows.score[row];
+      if (!(score >= 0 && score <= 1)) {
+        probabilities_ = false;
+        return;
+      }
+      ++counts_[std::min(kBuckets - 1, static_cast<std::size_t>(score * kBuckets))];
+    }
+  }
+
+  /// A score below which one threshold will hardly go: were scores the probabilities that they look like, half as many
+  /// rows again lie above it as precision allows. By scores alone: no label is looked at. Unset: scores are no
+  /// probabilities, or there is no such score above the median.
+  [[nodiscard]] std::optional<double> reach(double bound, std::uint64_t rows) const {
+    if (!probabilities_) return std::nullopt;
+    constexpr double kFurther = 1.5;
+    double above = 0;
+    double positives = 0;
+    double keeps = 0;  // rows of the lowest threshold that would keep the bound
+    for (std::size_t bucket = kBuckets; bucket-- > 0;) {
+      const auto count = static_cast<double>(counts_[bucket]);
+      above += count;
+      positives += count * (static_cast<double>(bucket) + 0.5) / kBuckets;
+      if (positives >= bound * above) keeps = above;
+      if (positives < bound * above && keeps > 0 && above >= kFurther * keeps) {
+        return above <= 0.5 * static_cast<double>(rows)
+                   ? std::optional(static_cast<double>(bucket) / static_cast<double>(kBuckets))
+                   : std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t kBuckets = 1U << 16;
+  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(kBuckets, 0);
+  bool probabilities_ = true;
+};
 
 // ---- Learn ----
 
@@ -286,6 +333,8 @@ struct Learnt {
   Method method = Method::kSt;
   std::optional<Choice> choice;
   Walk walk;
+  /// No row of this score or more was looked at: one threshold from here on is tested on all rows.
+  double untouched_from = kInfinity;
 };
 
 class Learner {
@@ -297,6 +346,12 @@ class Learner {
 
   /// Narrow levels of the rows near the decision.
   [[nodiscard]] Grid narrow() const { return count_distinct(rows_, edges(kNarrowLevels, LevelsFrom::kTop), units_); }
+
+  /// Of the rows near the decision, or of the highest where none is near.
+  [[nodiscard]] Information information() const {
+    const Grid grid = narrow();
+    return test_information(grid, rows_near_decision(grid, score_chain(grid), objective_));
+  }
 
   [[nodiscard]] Walk learn(Method method, std::optional<int> levels, LevelsFrom from,
                            double tested_per_learning) const {
@@ -548,9 +603,14 @@ struct MemoryRows {
   std::span<const std::uint64_t> group;
 
   [[nodiscard]] std::uint64_t size() const { return samples.size(); }
-  [[nodiscard]] LearningRows collect(const LearningSplit& split) const {
+  [[nodiscard]] std::optional<double> reach(double bound) const {
+    ScoreHistogram scores;
+    scores.add(samples);
+    return scores.reach(bound, size());
+  }
+  [[nodiscard]] LearningRows collect(const LearningSplit& split, double below = kInfinity) const {
     LearningRows rows;
-    rows.add(samples, 0, group, split);
+    rows.add(samples, 0, group, split, below);
     return rows;
   }
   [[nodiscard]] LearningRows collect_tested(const LearningSplit& split, double share) const {
@@ -569,14 +629,15 @@ struct MemoryRows {
 class BatchRows {
  public:
   explicit BatchRows(const SampleBatches& batches) : batches_(batches) {
-    pass([](const Samples&, std::uint64_t) {}, first_);
+    pass([this](const Samples& batch, std::uint64_t) { scores_.add(batch); }, first_);
   }
 
   [[nodiscard]] std::uint64_t size() const { return first_.rows.rows; }
   [[nodiscard]] std::uint64_t positives() const { return first_.rows.positives; }
-  [[nodiscard]] LearningRows collect(const LearningSplit& split) const {
+  [[nodiscard]] std::optional<double> reach(double bound) const { return scores_.reach(bound, size()); }
+  [[nodiscard]] LearningRows collect(const LearningSplit& split, double below = kInfinity) const {
     LearningRows rows;
-    again([&](const Samples& batch, std::uint64_t first_row) { rows.add(batch, first_row, {}, split); });
+    again([&](const Samples& batch, std::uint64_t first_row) { rows.add(batch, first_row, {}, split, below); });
     return rows;
   }
   [[nodiscard]] LearningRows collect_tested(const LearningSplit& split, double share) const {
@@ -621,6 +682,7 @@ class BatchRows {
 
   const SampleBatches& batches_;
   Fingerprint first_;
+  ScoreHistogram scores_;
 };
 
 // ---- All together ----
@@ -629,6 +691,17 @@ void check_classes(std::int64_t rows, std::int64_t positives) {
   if (rows == 0) throw InvalidInput("certify", "there are no rows", Cause::kNoRows);
   if (positives == 0) throw InvalidInput("certify", "no row is positive; both classes are needed");
   if (positives == rows) throw InvalidInput("certify", "every row is positive; both classes are needed");
+}
+
+/// What is said of a choice that a few rows settle.
+Choice settle_for_one(const Information& information) {
+  Choice choice;
+  choice.information = information;
+  choice.candidates.push_back({.method = Method::kSt, .levels = 1});
+  choice.why = information.testable
+                   ? "uncertainty tells too little about the label beyond the score: one threshold"
+                   : "too few rows near the decision to tell whether uncertainty informs: one threshold";
+  return choice;
 }
 
 /// How the uncertainty is used, and along which boundaries. Rows that learn are those of `split`, none where it has no
@@ -643,41 +716,59 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
     return learner.learn(method, levels, from, (1 - split.share) / split.share);
   };
   // One threshold on every row that did not learn: all distinct scores of them, or of as many as can be kept.
+  Learnt learnt;
   const auto one_threshold = [&] {
     constexpr double kMostScores = 1 << 18;
     const double share = std::min(1.0, kMostScores / static_cast<double>(rows.size()));
     const bool from_first = is_monotone(objective.goal);
     const double rank = from_first ? 1 : first_rank(rows.size(), objective.bound.to_double(), 1 - options.confidence);
-    return single_walk(rows.collect_tested(split, share), rank * share * (1 - split.share));
+    const LearningSplit untested{split.seed, learnt.untouched_from < kInfinity ? 0 : split.share};
+    return single_walk(rows.collect_tested(untested, share), rank * share * (1 - untested.share));
   };
-  Learnt learnt;
   const double share = options.learning_share.value_or(two_column_share(rows.size()));
   if (options.method == Method::kSt && !betting) {
     split.share = options.learning_share.value_or(0);
     learnt.walk = one_threshold();
     return learnt;
   }
-  const bool is_auto = options.method == Method::kAuto;
-  split.share = is_auto ? std::min(share, gate_share(rows.size())) : share;
-  LearningRows learning = rows.collect(split);
-  if (!learning.has_both_classes()) {
-    if (is_auto && !betting) learnt.walk = one_threshold();
-    return learnt;
-  }
-  if (!is_auto) {
+  if (options.method != Method::kAuto) {
+    split.share = share;
+    const LearningRows learning = rows.collect(split);
+    if (!learning.has_both_classes()) return learnt;
     learnt.method = options.method;
     learnt.walk = learn_walk(learning, options.method, options.levels, options.levels_from, false);
     return learnt;
   }
-  // A few rows tell whether uncertainty may inform at all; only then more of them are given up for its order.
+  // A few rows tell whether uncertainty may inform at all; only then more of them are given up for its order. If it
+  // can be, they are rows that one threshold does not flag, so that it loses nothing by them.
   constexpr double kMayInform = 0.002;
   constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
-  learnt.choice = choose(Learner(learning, objective).narrow(), objective);
-  if (learnt.choice->information.testable && learnt.choice->information.p() < kMayInform) {
-    split.share = share;
-    learning = rows.collect(split);
-    learnt.choice = choose(Learner(learning, objective).narrow(), objective);
+  split.share = std::min(share, gate_share(rows.size()));
+  const std::optional<double> reach =
+      !betting && !is_monotone(objective.goal) ? rows.reach(objective.bound.to_double()) : std::nullopt;
+  LearningRows learning = rows.collect(split, reach.value_or(kInfinity));
+  Information information;
+  information.testable = learning.has_both_classes();
+  if (information.testable) information = Learner(learning, objective).information();
+  if (!information.testable || information.p() >= kMayInform) {
+    learnt.choice = settle_for_one(information);
+    if (!betting) {
+      learnt.untouched_from = reach.value_or(kInfinity);
+      learnt.walk = one_threshold();
+    } else if (learning.has_both_classes()) {
+      learnt.walk = learn_walk(learning, Method::kSt, 1, LevelsFrom::kTop, true);
+    }
+    return learnt;
   }
+  split.share = share;
+  learning = rows.collect(split);
+  if (!learning.has_both_classes()) {
+    information.testable = false;
+    learnt.choice = settle_for_one(information);
+    if (!betting) learnt.walk = one_threshold();
+    return learnt;
+  }
+  learnt.choice = choose(Learner(learning, objective).narrow(), objective);
   if (learnt.choice->chosen != 0 && learnt.choice->best().gain < kWorthLearning) {
     learnt.choice->why += ", which is not worth the rows it takes to learn it: one threshold";
     learnt.choice->chosen = 0;
@@ -725,7 +816,14 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
   all += counts.tested;
   found.learning = counts.learning.total();
   found.tested = counts.tested.total();
-  const std::vector<Counts> flagged = counts.tested.flagged();
+  std::vector<Counts> flagged = counts.tested.flagged();
+  if (learnt.untouched_from < kInfinity) {
+    const std::vector<double>& thresholds = found.walk.thresholds.front();
+    const std::vector<Counts> of_all = all.flagged();
+    for (std::size_t step = 0; step < flagged.size() && thresholds[step] >= learnt.untouched_from; ++step) {
+      flagged[step] = of_all[step];
+    }
+  }
   const double level = 1 - options.confidence;
   std::vector<double> p_values;
   if (found.betting) {
@@ -740,6 +838,12 @@ Certification certify_rows(const Rows& rows, const Objective& objective, const C
     return found;
   }
 
+  const bool untouched =
+      learnt.untouched_from < kInfinity && found.walk.thresholds.front()[*found.accepted] >= learnt.untouched_from;
+  if (untouched) {  // what was looked at has no part in the test
+    found.learning = {};
+    found.tested = all.total();
+  }
   for (std::size_t at = 0; at < found.walk.num_levels(); ++at) {
     found.levels.push_back({all.total(at), all.flagged(at, *found.accepted)});
   }
