@@ -54,7 +54,7 @@ Column whole_numbers(const std::string& name, std::mt19937_64& random, double nu
   return {name, std::move(values)};
 }
 
-constexpr std::string_view kNoBins = "_no_bins";
+constexpr std::string_view kNoBins = "_no_knots";
 
 struct Case {
   Frame frame;
@@ -63,14 +63,14 @@ struct Case {
 
 Case make_case(std::string shape) {
   std::mt19937_64 random(1);
-  const bool no_bins = shape.ends_with(kNoBins);
-  if (no_bins) shape.resize(shape.size() - kNoBins.size());
+  const bool no_knots = shape.ends_with(kNoBins);
+  if (no_knots) shape.resize(shape.size() - kNoBins.size());
   Case result{.frame = {.num_rows = kRows}, .options = {.num_threads = 1}};
   std::vector<Column>& columns = result.frame.columns;
   if (shape == "criteo") {
     result.options = schema_preset("criteo").features;
     result.options.num_threads = 1;
-    if (no_bins) result.options.numeric_bins = 0;
+    if (no_knots) result.options.numeric_knots = 0;
     result.options.max_vocabulary = 20'000;  // so that the largest columns are hashed in one batch
     columns.push_back(whole_numbers("label", random, 2));
     for (const std::string& name : result.options.numeric) columns.push_back(numbers(name, random, 9));
@@ -79,7 +79,7 @@ Case make_case(std::string shape) {
     }
     return result;
   }
-  if (no_bins) result.options.numeric_bins = 0;
+  if (no_knots) result.options.numeric_knots = 0;
   for (int number = 0; number < 10; ++number) {
     const std::string name = "c" + std::to_string(number);
     if (shape == "linear") columns.push_back(numbers(name, random, 0.5));
@@ -135,8 +135,8 @@ void read_json(benchmark::State& state) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const std::string shape : {"linear", "linear_no_bins", "log", "log_no_bins", "text_1000", "text_1000000",
-                                  "number_category", "criteo", "criteo_no_bins"}) {
+  for (const std::string shape : {"linear", "linear_no_knots", "log", "log_no_knots", "text_1000", "text_1000000",
+                                  "number_category", "criteo", "criteo_no_knots"}) {
     benchmark::RegisterBenchmark(("encode/" + shape).c_str(),
                                  [shape](benchmark::State& state) { encode(state, shape); });
     benchmark::RegisterBenchmark(("fit/" + shape).c_str(),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Boundaries certified for precision: Limen beside every method of MAPIE's BinaryClassificationController.
 
-    bench/certified.py CACHE_FOLDER RESULTS.json [--sets adult,bank,...] [--seeds 50] [--without-limen]
+    bench/certified.py CACHE_FOLDER RESULTS.json [--sets adult,bank,...] [--seeds 50] [--without-limen | --paired]
 
 Reads the predictions that bench/certified_predictions.py wrote. Each rule is chosen on the hold-out rows of a seed and judged on its
 test rows. MAPIE's lists of thresholds are quantiles of the hold-out scores, evenly spaced in the logarithm of the share of rows flagged,
@@ -194,14 +194,14 @@ def judge_threshold(counts, positives, threshold):
     return hits / positives, hits / flagged if flagged else None, flagged
 
 
-def judge_seed(path, bounds, with_limen):
+def judge_seed(path, bounds, with_limen, with_mapie=True):
     """{"bound/confidence/method": (recall, precision, rows flagged)}"""
     data = np.load(path)
     y = data["y_t"] == 1
     counts, positives = Counts(data["y_t"], data["score_t"]), int(y.sum())
     found = {}
     for bound in bounds:
-        for name, confidence, threshold in mapie_thresholds(data, bound):
+        for name, confidence, threshold in mapie_thresholds(data, bound) if with_mapie else ():
             found[f"{bound}/{confidence}/{name}"] = judge_threshold(counts, positives, threshold)
         naive = Counts(data["y_h"], data["score_h"])
         every = np.unique(data["score_h"])
@@ -297,8 +297,11 @@ def print_table(results, with_limen):
             over = f"{100 * (ours['recall'] / best['recall'] - 1):+.1f}%" if best["recall"] else ""
             cells += [*cells_of(ours), over]
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-    if not with_limen:
-        return
+    if with_limen:
+        print_paired(results)
+
+
+def print_paired(results):
     print("\nlimen, auto less limen, st: mean difference of test recall, and t of the paired test over the splits")
     for row in results:
         auto, single = (
@@ -332,6 +335,7 @@ def main():
     parser.add_argument("--sets", default=",".join(real_sets.SETS))
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--without-limen", action="store_true", help="leave out limen's columns")
+    parser.add_argument("--paired", action="store_true", help="limen's auto beside its st alone, without MAPIE")
     parser.add_argument(
         "--check", action="store_true", help="compare thresholds with those of MAPIE's controller, and end"
     )
@@ -343,6 +347,23 @@ def main():
     sets = arguments.sets.split(",")
     if arguments.check:
         check(arguments.cache, sets)
+        return
+    if arguments.paired:
+        rows = []
+        for name in sets:
+            bounds = real_sets.SETS[name][-1]
+            seeds = [
+                judge_seed(arguments.cache / f"{name}_{seed}.npz", bounds, True, False)
+                for seed in range(arguments.seeds)
+            ]
+            for bound in bounds:
+                for confidence in CONFIDENCES:
+                    trials = {
+                        f"limen, {method}": [seed[f"{bound}/{confidence}/limen, {method}"] for seed in seeds]
+                        for method in LIMEN_METHODS
+                    }
+                    rows.append({"set": name, "bound": bound, "confidence": confidence, "trials": trials})
+        print_paired(rows)
         return
     import mapie
 

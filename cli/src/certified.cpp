@@ -34,7 +34,8 @@ void add_certify_flags(CLI::App& verb, CertifyFlags& flags, TableFlags& table) {
   FlagGroup group(verb, "Promise");
   group
       .add("--confidence", flags.confidence, "C",
-           "Certify the bound for deployment with this probability, such as 0.95; two columns give up some rows to learn")
+           "Certify the bound for deployment with this probability, such as 0.95; two columns give up some rows to "
+           "learn")
       ->expected(1)
       ->take_last();
   group.add("--seed", flags.seed, "SEED", "With --confidence: which rows learn and which are tested");

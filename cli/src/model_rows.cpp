@@ -32,6 +32,8 @@ void add_rows(const train::FeatureShape& shape, const train::FeatureRows& from, 
     to.categorical.insert(to.categorical.end(),
                           from.categorical.begin() + static_cast<std::ptrdiff_t>(row * categorical),
                           from.categorical.begin() + static_cast<std::ptrdiff_t>((row + 1) * categorical));
+    to.fraction.insert(to.fraction.end(), from.fraction.begin() + static_cast<std::ptrdiff_t>(row * shape.knots.size()),
+                       from.fraction.begin() + static_cast<std::ptrdiff_t>((row + 1) * shape.knots.size()));
     if (!from.label.empty()) to.label.push_back(from.label[row]);
     ++to.num_rows;
   }

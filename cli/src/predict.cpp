@@ -83,8 +83,8 @@ int run(const PredictFlags& flags) {
   const train::ModelCard& card = model.card();
   const train::Uncertainty kind = flags.uncertainty.empty() ? train::default_uncertainty(card.model.head.kind)
                                                             : train::parse<train::Uncertainty>(flags.uncertainty);
-  if (kind == train::Uncertainty::kEvidence && card.model.head.kind != train::Head::kPostnet) {
-    throw InvalidInput("--uncertainty: evidence is of postnet models, not of this one");
+  if (kind == train::Uncertainty::kEvidence && !train::has_evidence(card.model.head.kind)) {
+    throw InvalidInput("--uncertainty: evidence is of postnet and natpn models, not of this one");
   }
   std::optional<train::Part> part;
   if (!flags.part.empty()) {
@@ -148,7 +148,7 @@ int run(const PredictFlags& flags) {
       {"uncertainty", [kind](const train::Prediction& prediction) { return prediction.uncertainty(kind); }}};
   if (flags.all_columns) {
     figures.push_back({"entropy", &train::Prediction::entropy});
-    if (card.model.head.kind == train::Head::kPostnet) figures.push_back({"evidence", &train::Prediction::evidence});
+    if (train::has_evidence(card.model.head.kind)) figures.push_back({"evidence", &train::Prediction::evidence});
     figures.push_back({"variance", &train::Prediction::variance});
     figures.push_back({"mutual_information", &train::Prediction::mutual_information});
   }

@@ -292,11 +292,13 @@ train::TrainResult TrainRun::train_networks() {
     clear_line();
     const std::string member =
         flags_.options.head.kind == train::Head::kEnsemble ? fmt::format("member {}, ", report.member + 1) : "";
-    fmt::print(stderr, "{}epoch {}: loss {:.5f}{}, {:.0f} thousand rows/s{}\n", member, report.epoch, report.loss,
-               report.warm_up ? " (warm-up of the densities)"
-                              : fmt::format(", average precision {:.4f}, ROC AUC {:.4f}", report.average_precision,
-                                            report.roc_auc),
-               report.rows_per_second / 1000, report.is_best ? " *" : "");
+    fmt::print(
+        stderr, "{}epoch {}: loss {:.5f}{}, {:.0f} thousand rows/s{}\n", member, report.epoch, report.loss,
+        report.stage == train::Stage::kWarmUp
+            ? " (warm-up of the densities)"
+            : fmt::format(", average precision {:.4f}, log loss {:.5f}{}", report.average_precision, report.log_loss,
+                          report.stage == train::Stage::kFineTune ? " (fine-tuning of the densities)" : ""),
+        report.rows_per_second / 1000, report.is_best ? " *" : "");
   };
   if (is_terminal) {
     hooks.progress = [&](const train::TrainProgress& progress) {

@@ -87,9 +87,11 @@ void parse_words(TrainFlags& flags) {
   encoder.kind = train::parse<train::EncoderKind>(flags.encoder);
   encoder.sam = train::parse<train::SamVariant>(flags.sam);
   encoder.gated = train::parse<train::GatedUnit>(flags.gated);
+  head.budget = train::parse<train::Budget>(flags.budget);
   encoder.residual = !flags.no_residual;
   if (head.kind == train::Head::kMcDropout && encoder.dropout == 0) encoder.dropout = 0.2;
   flags.training.schedule = train::parse<train::Schedule>(flags.schedule);
+  flags.training.selection = train::parse<train::Selection>(flags.selection);
   train::validate(flags.training);
   train::FeatureOptions& features = flags.features;
   features.scaling = flags.scaling == "log"      ? train::Scaling::kLog
@@ -115,8 +117,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   own.list("--drop", features.drop, "Columns to leave out");
   own.choice("--schema", flags.schema, "NAME", train::schema_presets(), "Columns of a known data set: criteo or avazu");
   own.choice("--scaling", flags.scaling, "KIND", {"auto", "linear", "log"}, "Numbers: auto, linear or log");
-  own.add("--numeric-bins", features.numeric_bins, "N",
-          "Numbers also have a token, of at most so many bins of equally many rows; 0: none");
+  own.add("--numeric-knots", features.numeric_knots, "N",
+          "Numbers also have a vector, linear between at most so many knots of equally many rows; 0: none");
   own.add("--min-count", features.min_count, "N", "Categories seen fewer times share one token");
   own.add("--max-vocabulary", features.max_vocabulary, "N", "Columns of more categories are hashed");
 
@@ -131,7 +133,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   FlagGroup network(verb, "Network");
   train::EncoderOptions& encoder = flags.options.encoder;
   train::HeadOptions& head = flags.options.head;
-  network.choice("--model", flags.model, "MODEL", train::names_of<train::Head>(), "postnet, mc-dropout or ensemble");
+  network.choice("--model", flags.model, "MODEL", train::names_of<train::Head>(),
+                 "postnet, natpn, mc-dropout or ensemble");
   network.choice("--encoder", flags.encoder, "KIND", train::names_of<train::EncoderKind>(),
                  "mlp, sam or ft-transformer");
   network.list("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")->default_str("128,64");
@@ -142,27 +145,37 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   network.add("--blocks", encoder.blocks, "N", "Blocks of ft-transformer, layers of sam 3a and 3e");
   network.add("--heads", encoder.heads, "N", "Attention heads of ft-transformer");
   network.choice("--gated", flags.gated, "KIND", train::names_of<train::GatedUnit>(),
-                 "Unit of ft-transformer: geglu or reglu");
-  network.add("--latent", head.latent, "N", "postnet: dimension of the latent space");
-  network.add("--flows", head.flows, "N", "postnet: radial flows per class");
-  network.toggle("--batch-norm", head.batch_norm, "postnet: batch norm on the latent space");
-  network.add("--prior", flags.prior, "A,B", "postnet: prior counts of negatives and positives [1,1]");
-  network.add("--regularizer", head.regularizer, "R", "postnet: weight of the entropy in the loss");
+                 "Unit of ft-transformer: reglu or geglu");
+  network.add("--attention-dropout", encoder.attention_dropout, "P", "ft-transformer: of the attention weights");
+  network.add("--feed-forward-dropout", encoder.feed_forward_dropout, "P", "ft-transformer: of the inner layer");
+  network.add("--latent", head.latent, "N", "postnet, natpn: dimension of the latent space");
+  network.add("--flows", head.flows, "N", "postnet: radial flows per class; natpn: in all");
+  network.toggle("--batch-norm", head.batch_norm, "postnet, natpn: batch norm on the latent space");
+  network.add("--prior", flags.prior, "A,B", "postnet, natpn: prior counts of negatives and positives [1,1]");
+  network.add("--regularizer", head.regularizer, "R", "postnet, natpn: weight of the entropy in the loss");
+  network.choice("--budget", flags.budget, "KIND", train::names_of<train::Budget>(),
+                 "natpn: evidence over the latent space: constant, exp-half, exp or normal");
   network.add("--passes", head.passes, "N", "mc-dropout: passes per prediction");
   network.add("--members", head.members, "N", "ensemble: networks");
 
   FlagGroup group(verb, "Training");
   train::TrainOptions& training = flags.training;
   group.add("--epochs", training.epochs, "N", "Most passes over the training rows");
-  group.add("--patience", training.patience, "N", "Epochs without better average precision before it stops");
+  group.add("--patience", training.patience, "N", "Epochs without a better one before it stops");
+  group.choice("--selection", flags.selection, "BY", train::names_of<train::Selection>(),
+               "Which epoch is the best on validation rows: average-precision or log-loss");
   group.add("--batch", training.batch, "N", "Rows of a step [256 for fewer than 100,000 training rows, else 1024]");
   group.add("--learning-rate", training.learning_rate, "N", "Of Adam [0.002 for mlp, else 0.001]");
   group.choice("--schedule", flags.schedule, "KIND", train::names_of<train::Schedule>(),
                "Learning rate: constant, cosine or step");
   group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step");
+  group.add("--embedding-decay", training.embedding_decay, "N", "The same, of the embeddings of a step's tokens");
+  group.add("--token-dropout", training.token_dropout, "P",
+            "Tokens that become the one of unseen values in training, so that it is learned");
   group.add("--clip", training.clip, "N", "Largest norm of the gradient, 0: any");
   group.add("--warm-up", training.warm_up, "N",
-            "Epochs that fit only postnet's densities [1 when latent >= 32, else 0]");
+            "Epochs that fit the densities alone at first [natpn: 3, postnet: 1 when latent >= 32]");
+  group.add("--fine-tune", training.fine_tune, "N", "Epochs that fit the densities alone in the end [natpn: 5]");
   group.add("--seed", training.seed, "N", "Of split, order, weights and dropout");
   group.add("--threads", training.num_threads, "N", "0 = all cores; the model is the same");
   group.add("--device", training.device, "D", "cpu; graphics processors are refused");

@@ -20,7 +20,9 @@ struct TrainFlags {
   std::string model = "postnet";
   std::string encoder = "mlp";
   std::string sam = "2a";
-  std::string gated = "geglu";
+  std::string gated = "reglu";
+  std::string budget = "normal";
+  std::string selection = "average-precision";
   std::string schedule = "cosine";
   std::string scaling = "auto";
   LabelFlags labels;

@@ -132,19 +132,19 @@ TEST_F(Train, TrainsPredictsAndFits) {
   EXPECT_GT(card["metrics"]["roc_auc"], 0.75);
 }
 
-TEST_F(Train, NumbersHaveBinsUnlessToldOtherwise) {
+TEST_F(Train, NumbersHaveKnotsUnlessToldOtherwise) {
   // income takes up to 400 values, age 60.
   const RunResult trained = run(train("data.csv", "model"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_THAT(trained.out, HasSubstr("age: numeric, 32 bins, with missing indicator"));
-  EXPECT_THAT(file_text("model/model.json"), HasSubstr("\"edges\""));
-  const RunResult without = run(train("data.csv", "plain", {"--numeric-bins", "0"}));
+  EXPECT_THAT(trained.out, HasSubstr("age: numeric, 48 knots, with missing indicator"));
+  EXPECT_THAT(file_text("model/model.json"), HasSubstr("\"knots\""));
+  const RunResult without = run(train("data.csv", "plain", {"--numeric-knots", "0"}));
   ASSERT_EQ(without.exit_code, 0) << without.err;
   EXPECT_THAT(without.out, HasSubstr("age: numeric, with missing indicator"));
   EXPECT_NE(output_of({"predict", "plain", "data.csv", "-o", "-"}), predicted({"data.csv"}));
-  const RunResult refused = run(train("data.csv", "other", {"--numeric-bins", "1025"}));
+  const RunResult refused = run(train("data.csv", "other", {"--numeric-knots", "1025"}));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(refused.err, "limen: features: numeric_bins is 1025, must be 0 to 1,024\n");
+  EXPECT_EQ(refused.err, "limen: features: numeric_knots is 1025, must be 0 to 1,024\n");
 }
 
 TEST_F(Train, PartsAreDisjointAndComplete) {
@@ -468,7 +468,7 @@ TEST_F(Train, ColumnsAreThoseThatWereAskedFor) {
   EXPECT_EQ(header({"--all-columns"}),
             (Words{"label", "score", "uncertainty", "entropy", "variance", "mutual_information"}));
   expect_refused({"predict", "model", "data.csv", "--uncertainty", "evidence", "-o", "x.csv"},
-                 {"evidence is of postnet models"});
+                 {"evidence is of postnet and natpn models"});
 }
 
 TEST_F(Train, TauKeepsAShareOfTheNegatives) {

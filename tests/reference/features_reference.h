@@ -24,6 +24,7 @@ class FeaturesReference {
   [[nodiscard]] train::FeatureRows encode(const Frame& frame) const {
     std::vector<std::vector<float>> numeric;
     std::vector<std::vector<std::int32_t>> categorical;
+    std::vector<std::vector<float>> fractions;
     train::FeatureRows rows{.num_rows = frame.num_rows};
     for (const Column& column : train_.columns) {
       const Column& other = *std::find_if(frame.columns.begin(), frame.columns.end(),
@@ -36,7 +37,8 @@ class FeaturesReference {
         continue;
       } else if (std::holds_alternative<NumberValues>(column.values) && !contains(options_.categorical, column.name)) {
         encode_numbers(std::get<NumberValues>(column.values), std::get<NumberValues>(other.values), numeric);
-        encode_bins(std::get<NumberValues>(column.values), std::get<NumberValues>(other.values), categorical);
+        encode_knots(std::get<NumberValues>(column.values), std::get<NumberValues>(other.values), categorical,
+                     fractions);
       } else {
         encode_texts(texts(column), texts(other), contains(options_.categorical, column.name), categorical);
       }
@@ -44,6 +46,7 @@ class FeaturesReference {
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       for (const auto& input : numeric) rows.numeric.push_back(input[row]);
       for (const auto& input : categorical) rows.categorical.push_back(input[row]);
+      for (const auto& input : fractions) rows.fraction.push_back(input[row]);
     }
     return rows;
   }
@@ -123,47 +126,64 @@ class FeaturesReference {
     for (const double value : values) indicator.push_back(std::isfinite(value) ? 0 : 1);
   }
 
-  void encode_bins(const NumberValues& train, const NumberValues& values,
-                   std::vector<std::vector<std::int32_t>>& inputs) const {
-    std::multiset<double> present;
+  void encode_knots(const NumberValues& train, const NumberValues& values,
+                    std::vector<std::vector<std::int32_t>>& inputs, std::vector<std::vector<float>>& fractions) const {
+    std::map<double, double> rows_of;
+    double rows = 0;
     for (const double value : train) {
-      if (std::isfinite(value)) present.insert(value);
+      if (!std::isfinite(value)) continue;
+      rows_of[value] += 1;
+      rows += 1;
     }
-    if (present.empty()) return;
-    const auto num_bins = static_cast<std::size_t>(options_.numeric_bins);
-    std::set<double> edges = {*present.begin()};  // for now with the lowest value
-    if (std::set<double>(present.begin(), present.end()).size() <= num_bins) {
-      edges.insert(present.begin(), present.end());
+    const auto most = static_cast<double>(options_.numeric_knots);
+    if (rows_of.empty() || most < 3) return;
+    std::set<double> knots = {rows_of.begin()->first, rows_of.rbegin()->first};
+    if (static_cast<double>(rows_of.size()) <= most) {
+      for (const auto& [value, count] : rows_of) {
+        if (count >= static_cast<double>(options_.min_count)) knots.insert(value);
+      }
     } else {
-      for (std::size_t bin = 1; bin < num_bins; ++bin) {
-        const double value = *std::next(present.begin(), static_cast<std::ptrdiff_t>(bin * present.size() / num_bins));
-        if (value > *edges.rbegin()) {
-          edges.insert(value);
-        } else if (value == *edges.rbegin() && present.upper_bound(value) != present.end()) {
-          edges.insert(*present.upper_bound(value));
+      const double room = std::clamp(std::floor(rows / static_cast<double>(options_.min_count)), 2.0, most);
+      const auto left = [&] {
+        double sum = 0;
+        for (const auto& [value, count] : rows_of) sum += knots.count(value) != 0 ? 0 : count;
+        return sum;
+      };
+      while (true) {
+        const double share = left() / (room - static_cast<double>(knots.size()));
+        std::vector<double> large;
+        for (const auto& [value, count] : rows_of) {
+          if (knots.count(value) == 0 && count >= share) large.push_back(value);
         }
+        if (static_cast<double>(knots.size()) >= room || large.empty()) break;
+        knots.insert(large.begin(), large.end());
+      }
+      const double share = left() / (room - static_cast<double>(knots.size()));
+      double so_far = share / 2;
+      for (const auto& [value, count] : std::map<double, double>(rows_of)) {
+        if (knots.count(value) != 0 || !std::isfinite(share)) continue;
+        so_far += count;
+        if (so_far < share) continue;
+        so_far -= share;
+        knots.insert(value);
       }
     }
-    edges.erase(edges.begin());
-    const auto rows_from_to = [&](double from, double to) {
-      return std::count_if(present.begin(), present.end(), [&](double value) { return from <= value && value < to; });
-    };
-    double from = -std::numeric_limits<double>::infinity();
-    for (const double edge : std::set<double>(edges)) {
-      if (rows_from_to(from, edge) < options_.min_count) {
-        edges.erase(edge);
-      } else {
-        from = edge;
-      }
-    }
-    if (!edges.empty() && rows_from_to(from, std::numeric_limits<double>::infinity()) < options_.min_count) {
-      edges.erase(from);
-    }
-    if (edges.size() < 2) return;
+    if (knots.size() < 3) return;
+    const std::vector<double> sorted(knots.begin(), knots.end());
     std::vector<std::int32_t>& input = inputs.emplace_back();
+    std::vector<float>& fraction = fractions.emplace_back();
     for (const double value : values) {
-      const auto below = std::count_if(edges.begin(), edges.end(), [&](double edge) { return edge <= value; });
-      input.push_back(std::isfinite(value) ? static_cast<std::int32_t>(1 + below) : 0);
+      if (!std::isfinite(value)) {
+        input.push_back(0);
+        fraction.push_back(0);
+        continue;
+      }
+      std::size_t knot = 0;
+      while (knot + 2 < sorted.size() && sorted[knot + 1] <= value) ++knot;
+      input.push_back(static_cast<std::int32_t>(knot) + 1);
+      const long double from = sorted[knot];
+      const long double width = static_cast<long double>(sorted[knot + 1]) - from;
+      fraction.push_back(static_cast<float>(std::clamp((static_cast<long double>(value) - from) / width, -1.0L, 2.0L)));
     }
   }
 

@@ -37,6 +37,7 @@ Fitted make_fitted(std::uint64_t seed, const LabelRule& rule = {}) {
 void expect_same(const FeatureRows& left, const FeatureRows& right) {
   EXPECT_EQ(left.numeric, right.numeric);
   EXPECT_EQ(left.categorical, right.categorical);
+  EXPECT_EQ(left.fraction, right.fraction);
   EXPECT_EQ(left.label, right.label);
 }
 
@@ -53,18 +54,17 @@ TEST(FeatureJson, ReadsBackToTheSameTransform) {
   }
 }
 
-TEST(FeatureJson, ReadsTheVersionBeforeBins) {
-  const Frame frame = frame_of({number_column("x", {1, 2, 3, 4}), text_column("c", {"a", "b", "a", "b"})});
-  FeatureFitter fitter({.numeric_bins = 0, .min_count = 1});
+TEST(FeatureJson, RefusesOtherVersions) {
+  const Frame frame = frame_of({number_column("x", {1, 2, 3, 4})});
+  FeatureFitter fitter({.min_count = 1});
   fitter.add(frame);
-  const FeatureTransform transform = fitter.finish();
-  Json json = Json::parse(transform.to_json());
-  json["version"] = 1;
-  json["columns"][0].erase("edges");
-  const FeatureTransform read = FeatureTransform::from_json(json.dump());
-  EXPECT_EQ(read.shape(), transform.shape());
-  EXPECT_EQ(read.shape().num_tokens.size(), 1U);
-  expect_same(read.encode(frame), transform.encode(frame));
+  Json json = Json::parse(fitter.finish().to_json());
+  json["version"] = 2;
+  EXPECT_EQ(refusal_of([&] { (void)FeatureTransform::from_json(json.dump()); }),
+            "feature transform: \"version\" is 2, this program reads 3; train anew");
+  json["version"] = 4;
+  EXPECT_EQ(refusal_of([&] { (void)FeatureTransform::from_json(json.dump()); }),
+            "feature transform: \"version\" is 4, this program reads 3; update limen");
 }
 
 TEST(FeatureJson, KeepsTextsThatAreNotUtf8) {
@@ -108,7 +108,9 @@ bool refused_or_sound(const std::string& text, const Frame& frame) {
     }
     EXPECT_EQ(rows.numeric.size(), rows.num_rows * shape.num_numeric);
     EXPECT_EQ(rows.categorical.size(), rows.num_rows * shape.num_categorical());
+    EXPECT_EQ(rows.fraction.size(), rows.num_rows * shape.knots.size());
     for (const float value : rows.numeric) EXPECT_TRUE(std::isfinite(value));
+    for (const float value : rows.fraction) EXPECT_TRUE(value >= -1 && value <= 2);
     for (std::size_t at = 0; at < rows.categorical.size(); ++at) {
       EXPECT_GE(rows.categorical[at], 0);
       EXPECT_LT(rows.categorical[at], shape.num_tokens[at % shape.num_categorical()]);
@@ -232,7 +234,6 @@ TEST(FeatureJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal_of([] { (void)FeatureTransform::from_json(std::string(1000, '[')); }),
             "feature transform: is nested too deeply, it is damaged");
   EXPECT_EQ(refusal("/format", "other"), start + "format\" is not \"limen-features\"");
-  EXPECT_EQ(refusal("/version", 3), start + "version\" is 3, this program reads up to 2; update limen");
   EXPECT_EQ(refusal("/rows", 0), start + "rows\" is 0, must be 1 to 9223372036854775807");
   EXPECT_EQ(refusal("/positives", 4), start + "positives\" is 4, must be 0 to 3");
   EXPECT_EQ(refusal("/clip", -1), start + "clip\" is not above 0 and at most 1e6");
@@ -244,19 +245,20 @@ TEST(FeatureJson, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("/columns/0/scale", 0), start + "columns[0].scale\" is 0, must be above 0");
   EXPECT_EQ(refusal("/columns/0/center", "1"), start + "columns[0].center\" is not a number");
   EXPECT_EQ(refusal("/columns/0/value", false), start + "columns[0].value\" and indicator are false, one must be true");
-  EXPECT_EQ(refusal("/columns/0/edges", {2, 3.5}), "(not refused)");
-  EXPECT_EQ(refusal("/columns/0/edges", {2, 2}), start + "columns[0].edges\" is not increasing");
-  EXPECT_EQ(refusal("/columns/0/edges", {2, nullptr}), start + "columns[0].edges\" holds null, must be numbers");
-  EXPECT_EQ(refusal("/columns/0/edges", 2), start + "columns[0].edges\" is not a list");
+  EXPECT_EQ(refusal("/columns/0/knots", {2, 3.5, 4}), "(not refused)");
+  EXPECT_EQ(refusal("/columns/0/knots", {2, 2, 3}), start + "columns[0].knots\" is not increasing");
+  EXPECT_EQ(refusal("/columns/0/knots", {2, nullptr}), start + "columns[0].knots\" holds null, must be numbers");
+  EXPECT_EQ(refusal("/columns/0/knots", 2), start + "columns[0].knots\" is not a list");
   Json indicator_only = whole;
   indicator_only["columns"][0]["value"] = false;
   indicator_only["columns"][0]["indicator"] = true;
-  indicator_only["columns"][0]["edges"] = {2, 3};
+  indicator_only["columns"][0]["knots"] = {2, 3, 4};
   EXPECT_EQ(refusal_of([&] { (void)FeatureTransform::from_json(indicator_only.dump()); }),
-            start + "columns[0].edges\" are there, but no input of the value");
-  std::vector<int> many(1024);
+            start + "columns[0].knots\" are there, but no input of the value");
+  std::vector<int> many(1025);
   std::iota(many.begin(), many.end(), 0);
-  EXPECT_EQ(refusal("/columns/0/edges", many), start + "columns[0].edges\" has 1024, must be fewer than 1024");
+  EXPECT_EQ(refusal("/columns/0/knots", many), start + "columns[0].knots\" has 1025, must be none or 3 to 1024");
+  EXPECT_EQ(refusal("/columns/0/knots", {2, 3}), start + "columns[0].knots\" has 2, must be none or 3 to 1024");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", "a"), start + "columns[1].vocabulary\" holds \"a\" twice");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", 5), start + "columns[1].vocabulary\" is not a text");
   EXPECT_EQ(refusal("/columns/1/vocabulary/1", ""), start + "columns[1].vocabulary\" holds an empty text");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sstream>
 
 #include "reference/features_reference.h"
 #include "support/frames.h"
@@ -35,6 +36,7 @@ void expect_same(const FeatureRows& left, const FeatureRows& right, const std::s
   EXPECT_EQ(left.num_rows, right.num_rows) << what;
   EXPECT_EQ(left.numeric, right.numeric) << what;
   EXPECT_EQ(left.categorical, right.categorical) << what;
+  EXPECT_EQ(left.fraction, right.fraction) << what;
   EXPECT_EQ(left.label, right.label) << what;
 }
 
@@ -72,12 +74,12 @@ TEST(NumericFeature, TakesTheLogarithmOfHeavyTails) {
   const Frame frame =
       frame_of({number_column("heavy", heavy), number_column("light", light), number_column("far", far)});
   const auto lines = fit(frame, {}).summary();
-  EXPECT_EQ(lines[1], "heavy: numeric, log, 32 bins");
-  EXPECT_EQ(lines[2], "light: numeric, 32 bins");
-  EXPECT_EQ(lines[3], "far: numeric, 32 bins");
+  EXPECT_EQ(lines[1], "heavy: numeric, log, 48 knots");
+  EXPECT_EQ(lines[2], "light: numeric, 48 knots");
+  EXPECT_EQ(lines[3], "far: numeric, 48 knots");
   const auto forced = fit(frame, {.scaling = Scaling::kLog, .scaling_of = {{"heavy", Scaling::kLinear}}}).summary();
-  EXPECT_EQ(forced[1], "heavy: numeric, 32 bins");
-  EXPECT_EQ(forced[2], "light: numeric, log, 32 bins");
+  EXPECT_EQ(forced[1], "heavy: numeric, 48 knots");
+  EXPECT_EQ(forced[2], "light: numeric, log, 48 knots");
 }
 
 TEST(NumericFeature, LogIsOddAndFinite) {
@@ -133,67 +135,89 @@ TEST(NumericFeature, ReadsNumbersWrittenAsText) {
               ElementsAre(0, 0, 1.349F, 0, 0, 1, 0, 1));
 }
 
-std::vector<std::int32_t> bins_of(const FeatureTransform& transform, const std::vector<double>& values) {
-  return transform.encode(frame_of({number_column("x", values)})).categorical;
+/// Where values lie on the knots, from 0 to the number of knots less 1; NaN: missing.
+std::vector<double> places_of(const FeatureTransform& transform, const std::vector<double>& values) {
+  const FeatureRows rows = transform.encode(frame_of({number_column("x", values)}));
+  std::vector<double> places;
+  for (std::size_t row = 0; row < rows.num_rows; ++row) {
+    const bool missing = rows.categorical[row] == 0;
+    if (missing) {
+      EXPECT_EQ(rows.fraction[row], 0.0F);
+    }
+    places.push_back(missing ? kMissing : rows.categorical[row] - 1 + static_cast<double>(rows.fraction[row]));
+  }
+  return places;
 }
 
-TEST(NumericBins, AreOnePerValueWhenThereAreFew) {
+/// The knots of a column x, as its file has them.
+std::vector<double> knots_of(const FeatureTransform& transform) {
+  const std::string json = transform.to_json();
+  const std::size_t begin = json.find("\"knots\":[") + 9;
+  std::vector<double> knots;
+  std::istringstream list(json.substr(begin, json.find(']', begin) - begin));
+  for (std::string number; std::getline(list, number, ',');) knots.push_back(std::stod(number));
+  return knots;
+}
+
+TEST(NumericKnots, AreTheValuesWhenThereAreFew) {
   const FeatureTransform transform = fit(frame_of({number_column("x", {3, 0, 4, 1, 2})}), {.min_count = 1});
   // 0 missing, 1 to 5 the values 0 to 4.
-  EXPECT_EQ(transform.shape(), (FeatureShape{.num_numeric = 1, .num_tokens = {6}, .bins = {{0, 0}}}));
-  EXPECT_THAT(transform.categorical_names(), ElementsAre("bin of x"));
-  EXPECT_EQ(transform.summary()[1], "x: numeric, 5 bins");
-  EXPECT_THAT(bins_of(transform, {-5, 0, -0.0, 0.5, 1, 3.999, 4, 99, kMissing, kInfinity, -kInfinity}),
-              ElementsAre(1, 1, 1, 1, 2, 4, 5, 5, 0, 0, 0));
+  EXPECT_EQ(transform.shape(), (FeatureShape{.num_numeric = 1, .num_tokens = {6}, .knots = {{0, 0}}}));
+  EXPECT_THAT(transform.categorical_names(), ElementsAre("knots of x"));
+  EXPECT_EQ(transform.summary()[1], "x: numeric, 5 knots");
+  // Beyond the ends it goes on for one interval.
+  EXPECT_THAT(places_of(transform, {-5, -0.5, 0, -0.0, 0.5, 1, 3.75, 4, 4.5, 99}),
+              ElementsAre(-1, -0.5, 0, 0, 0.5, 1, 3.75, 4, 4.5, 5));
+  for (const double place : places_of(transform, {kMissing, kInfinity, -kInfinity})) EXPECT_TRUE(std::isnan(place));
 }
 
-TEST(NumericBins, HoldEquallyManyRowsWhenThereAreManyValues) {
+TEST(NumericKnots, HaveEquallyManyRowsWhenThereAreManyValues) {
   std::vector<double> values(100);
   std::iota(values.rbegin(), values.rend(), 0.0);
-  const FeatureTransform transform = fit(frame_of({number_column("x", values)}), {.numeric_bins = 4});
-  EXPECT_EQ(transform.shape().num_tokens, std::vector<std::int32_t>{5});
-  EXPECT_THAT(bins_of(transform, {-1, 0, 24, 24.5, 25, 49, 50, 74, 75, 99, 1e300}),
-              ElementsAre(1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4));
+  // The ends, and of the 98 values between them one in the middle of each half.
+  EXPECT_THAT(knots_of(fit(frame_of({number_column("x", values)}), {.numeric_knots = 4})), ElementsAre(0, 25, 74, 99));
+  // Ten rows to each: as many as 100 rows have room for.
+  EXPECT_EQ(knots_of(fit(frame_of({number_column("x", values)}), {.min_count = 10})).size(), 10U);
 }
 
-TEST(NumericBins, GiveAValueOfManyRowsABinOfItsOwn) {
-  // Ranks 20, 40 and 60 of 100 are 0, 0 and 7: an edge at the lowest value above 0, none, one at 7; rank 80 is 7 too:
-  // one at the lowest value above 7.
+TEST(NumericKnots, GiveAValueOfManyRowsAKnotOfItsOwn) {
+  // 50 rows of 0, 30 of 7: of the other 20, but for the highest, two at equal distances.
   std::vector<double> values(50, 0.0);
   for (int at = 1; at <= 6; ++at) values.push_back(at);
   values.insert(values.end(), 30, 7.0);
   for (int at = 8; at <= 21; ++at) values.push_back(at);
-  const FeatureTransform transform = fit(frame_of({number_column("x", values)}), {.numeric_bins = 5});
-  EXPECT_EQ(transform.shape().num_tokens, std::vector<std::int32_t>{5});
-  EXPECT_THAT(bins_of(transform, {-1, 0, 0.5, 1, 6, 7, 7.5, 8, 21}), ElementsAre(1, 1, 1, 2, 2, 3, 3, 4, 4));
+  EXPECT_THAT(knots_of(fit(frame_of({number_column("x", values)}), {.numeric_knots = 5})),
+              ElementsAre(0, 5, 7, 16, 21));
 }
 
-TEST(NumericBins, AreJoinedWhenTheyHoldTooFewRows) {
-  // 5, 2, 5, 5 and 1 rows of the values 1 to 5: 2 is joined with 3, and 5 with 4.
+TEST(NumericKnots, AreNotAtValuesOfTooFewRows) {
+  // 5, 2, 5, 5 and 1 rows of the values 1 to 5.
   const Frame train = frame_of({number_column("x", {1, 1, 1, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5})});
-  EXPECT_THAT(bins_of(fit(train, {.min_count = 5}), {1, 2, 3, 4, 5}), ElementsAre(1, 2, 2, 3, 3));
-  EXPECT_THAT(bins_of(fit(train, {.min_count = 1}), {1, 2, 3, 4, 5}), ElementsAre(1, 2, 3, 4, 5));
-  // Of two bins, 7 and 11 rows, the scaled value tells as much.
+  EXPECT_THAT(places_of(fit(train, {.min_count = 5}), {1, 2, 3, 4, 5}), ElementsAre(0, 0.5, 1, 2, 3));
+  EXPECT_THAT(places_of(fit(train, {.min_count = 1}), {1, 2, 3, 4, 5}), ElementsAre(0, 1, 2, 3, 4));
+  // Of the ends alone the scaled value tells as much.
   EXPECT_TRUE(fit(train, {.min_count = 6}).shape().num_tokens.empty());
 }
 
-TEST(NumericBins, AreLeftOutOfTwoValuesAndOnDemand) {
+TEST(NumericKnots, AreLeftOutOfTwoValuesAndOnDemand) {
   const Frame train = frame_of({number_column("x", {0, 1, 0, 1}), number_column("z", {1, 2, 3, 4})});
-  EXPECT_THAT(fit(train, {.min_count = 1}).categorical_names(), ElementsAre("bin of z"));
-  for (const int bins : {0, 1, 2}) {
-    EXPECT_TRUE(fit(train, {.numeric_bins = bins, .min_count = 1}).categorical_names().empty()) << bins;
+  EXPECT_THAT(fit(train, {.min_count = 1}).categorical_names(), ElementsAre("knots of z"));
+  for (const int knots : {0, 1, 2}) {
+    EXPECT_TRUE(fit(train, {.numeric_knots = knots, .min_count = 1}).categorical_names().empty()) << knots;
   }
-  EXPECT_THAT(fit(train, {.numeric_bins = 3, .min_count = 1}).shape().num_tokens, ElementsAre(4));
+  EXPECT_THAT(fit(train, {.numeric_knots = 3, .min_count = 1}).shape().num_tokens, ElementsAre(4));
 }
 
-TEST(NumericBins, HaveATokenOfMissingValues) {
+TEST(NumericKnots, HaveATokenOfMissingValues) {
   const std::vector<double> values = {1, kMissing, 2, 3, kInfinity, -kInfinity};
   const Frame train = frame_of({number_column("x", values), number_column("z", {1, 2, 3, 1, 2, 3})});
   const FeatureTransform transform = fit(train, {.min_count = 1});
-  EXPECT_THAT(transform.encode(train).categorical, ElementsAre(1, 1, 0, 2, 2, 3, 3, 1, 0, 2, 0, 3));
+  const FeatureRows rows = transform.encode(train);
+  EXPECT_THAT(rows.categorical, ElementsAre(1, 1, 0, 2, 2, 2, 2, 1, 0, 2, 0, 2));
+  EXPECT_THAT(rows.fraction, ElementsAre(0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1));
   // Inputs: x, whether x is missing, z.
-  EXPECT_EQ(transform.shape().bins, (std::vector<BinnedInput>{{0, 0}, {2, 1}}));
-  // A column of one value, or of none, has no bins.
+  EXPECT_EQ(transform.shape().knots, (std::vector<KnotInput>{{0, 0}, {2, 1}}));
+  // A column of one value, or of none, has no knots.
   EXPECT_TRUE(
       fit(frame_of({number_column("flag", {7, kMissing, 7}), number_column("empty", {kMissing, kMissing, kMissing})}),
           {.min_count = 1})
@@ -201,30 +225,32 @@ TEST(NumericBins, HaveATokenOfMissingValues) {
           .num_tokens.empty());
 }
 
-TEST(NumericBins, OfTextAreThoseOfItsNumbers) {
+TEST(NumericKnots, OfTextAreThoseOfItsNumbers) {
   const FeatureOptions options = {.numeric = {"x"}, .min_count = 1};
   const Frame texts = frame_of({text_column("x", {"10", "9", "", "1e1", "-2.5", "inf"})});
   const Frame numbers = frame_of({number_column("x", {10, 9, kMissing, 10, -2.5, kInfinity})});
   EXPECT_EQ(fit(texts, options).to_json(), fit(numbers, options).to_json());
-  EXPECT_THAT(fit(numbers, options).encode(texts).categorical, ElementsAre(3, 2, 0, 3, 1, 0));
+  EXPECT_THAT(fit(numbers, options).encode(texts).categorical, ElementsAre(2, 2, 0, 2, 1, 0));
+  EXPECT_THAT(fit(numbers, options).encode(texts).fraction, ElementsAre(1, 0, 0, 1, 0, 0));
 }
 
-TEST(NumericBins, StandBetweenTheOtherTokensInTheOrderOfTheColumns) {
+TEST(NumericKnots, StandBetweenTheOtherTokensInTheOrderOfTheColumns) {
   const Frame train = frame_of({text_column("a", {"p", "q", "p"}), number_column("x", {3, 1, 2}),
                                 text_column("b", {"r", "s", "s"}), number_column("z", {1, 2, 1})});
   const FeatureTransform transform = fit(train, {.min_count = 1});
-  EXPECT_THAT(transform.categorical_names(), ElementsAre("a", "bin of x", "b"));
-  EXPECT_EQ(transform.shape().bins, (std::vector<BinnedInput>{{.numeric = 0, .categorical = 1}}));
-  EXPECT_THAT(transform.encode(train).categorical, ElementsAre(1, 3, 2, 2, 1, 1, 1, 2, 1));
+  EXPECT_THAT(transform.categorical_names(), ElementsAre("a", "knots of x", "b"));
+  EXPECT_EQ(transform.shape().knots, (std::vector<KnotInput>{{.numeric = 0, .categorical = 1}}));
+  EXPECT_THAT(transform.encode(train).categorical, ElementsAre(1, 2, 2, 2, 1, 1, 1, 2, 1));
+  EXPECT_THAT(transform.encode(train).fraction, ElementsAre(1, 0, 0));
 }
 
-TEST(NumericBins, TakeTheLargestAndTheSmallestNumbers) {
+TEST(NumericKnots, TakeTheLargestAndTheSmallestNumbers) {
   const double most = std::numeric_limits<double>::max();
   const double tiny = std::numeric_limits<double>::denorm_min();
   const std::vector<double> values = {-most, -tiny, 0, tiny, most};
   const FeatureTransform transform = fit(frame_of({number_column("x", values)}), {.min_count = 1});
-  EXPECT_THAT(bins_of(transform, values), ElementsAre(1, 2, 3, 4, 5));
-  EXPECT_THAT(bins_of(FeatureTransform::from_json(transform.to_json()), values), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(places_of(transform, values), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(places_of(FeatureTransform::from_json(transform.to_json()), values), ElementsAre(0, 1, 2, 3, 4));
 }
 
 TEST(CategoricalFeature, NumbersValuesByFrequency) {
@@ -342,7 +368,8 @@ TEST(FeatureTransform, FindsColumnsByNameAndIgnoresOthers) {
       frame_of({text_column("more", {"?", "?"}), text_column("c", {"b", "a"}), number_column("x", {2, 4})});
   const FeatureRows rows = transform.encode(other);
   EXPECT_THAT(rows.numeric, ElementsAre(0, 1.349F));
-  EXPECT_THAT(rows.categorical, ElementsAre(3, 2, 5, 1));  // bin of x, c
+  EXPECT_THAT(rows.categorical, ElementsAre(3, 2, 4, 1));  // knots of x, c
+  EXPECT_THAT(rows.fraction, ElementsAre(0, 1));
   EXPECT_EQ(transform.columns(),
             (std::vector<ColumnUse>{{"x", ColumnKind::kNumeric}, {"c", ColumnKind::kCategorical}}));
   const FeatureRows none = transform.encode(frame_of({number_column("x", {}), text_column("c", {})}));
@@ -360,7 +387,7 @@ TEST(FeatureTransform, AgreesWithTheObviousReference) {
     const Frame train = test::random_frame(10 + random() % 500, random);
     const Frame other = test::random_frame(10 + random() % 50, random);
     FeatureOptions options = random_options();
-    options.numeric_bins = std::vector<int>{0, 3, 8, 32, 100}[random() % 5];
+    options.numeric_knots = std::vector<int>{0, 3, 8, 32, 100}[random() % 5];
     const FeatureTransform transform = fit(train, options);
     const test::FeaturesReference reference(train, options);
     for (const Frame* frame : {&train, &other}) {
@@ -405,6 +432,7 @@ TEST(FeatureFitter, DoesNotDependOnBatchesOrThreads) {
         joined.num_rows += rows.num_rows;
         joined.numeric.insert(joined.numeric.end(), rows.numeric.begin(), rows.numeric.end());
         joined.categorical.insert(joined.categorical.end(), rows.categorical.begin(), rows.categorical.end());
+        joined.fraction.insert(joined.fraction.end(), rows.fraction.begin(), rows.fraction.end());
         joined.label.insert(joined.label.end(), rows.label.begin(), rows.label.end());
       }
       EXPECT_EQ(fitter.finish().to_json(), whole.to_json()) << size;

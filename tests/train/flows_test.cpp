@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels.h"
+#include "latent_norm.h"
 #include "limen/base/random.h"
-#include "posterior_head.h"
 
 namespace {
 
@@ -292,18 +292,93 @@ TEST_P(EveryKernel, NaNMakesTheLossNaN) {
   EXPECT_TRUE(std::isnan(loss_of(kernels, flows, flows.view(), latent, labels(5), true).loss));
 }
 
-TEST(LatentNorm, BackwardAgreesWithAutograd) {
+TEST_P(EveryKernel, NaturalLossAndGradientsAgreeWithAutograd) {
+  for (const bool likelihood : {false, true}) {
+    const Flows flows(8, 9, 81);
+    const std::vector<double> weight = {0.5, -1, 0.25, 2, -0.75, 0.1, 0, 1};
+    const limen::train::NaturalView view = {flows.view().flow, {1, 0.5}, std::log(300.), 0.3, weight.data(), -0.4};
+    const std::vector<float> latent = latents(13 * 8, 82);
+    const std::vector<std::uint8_t> label = labels(13);
+    Gradients got = {0, std::vector<float>(latent.size()), std::vector<double>(flows.center.size()),
+                     std::vector<double>(flows.alpha.size()), std::vector<double>(flows.u.size())};
+    std::vector<double> weight_gradient(8);
+    double bias_gradient = 0;
+    std::vector<double> scratch(kernels.posterior_scratch(view.flow));
+    got.loss = kernels.natural_loss(
+        view, latent.data(), label.data(), label.size(), 1.0, likelihood,
+        {got.latent.data(), got.center.data(), got.alpha.data(), got.u.data(), weight_gradient.data(), &bias_gradient},
+        scratch.data());
+
+    const Reference reference(flows);
+    const at::Tensor z = latent_tensor(latent, 8);
+    const at::Tensor w = tensor(weight, {8});
+    const at::Tensor bias = tensor({view.bias}, {1});
+    const at::Tensor density = reference.log_density(z, 0);
+    const at::Tensor p = at::sigmoid(at::matmul(z, w) + bias);
+    const at::Tensor n = (density + view.log_budget).exp();
+    at::Tensor loss = -density.sum();
+    if (!likelihood) {
+      const at::Tensor a0 = view.prior[0] + n * (1 - p);
+      const at::Tensor a1 = view.prior[1] + n * p;
+      const at::Tensor s = a0 + a1;
+      const at::Tensor entropy = a0.lgamma() + a1.lgamma() - s.lgamma() - (a0 - 1) * a0.digamma() -
+                                 (a1 - 1) * a1.digamma() + (s - 2) * s.digamma();
+      loss = (s.digamma() - view.regularizer * entropy).sum();
+      for (std::size_t row = 0; row < label.size(); ++row) {
+        loss = loss - (label[row] != 0 ? a1 : a0)[static_cast<std::int64_t>(row)].digamma();
+      }
+    } else {
+      loss = loss + 0 * (w.sum() + bias.sum());
+    }
+    EXPECT_NEAR(got.loss, loss.item<double>(), 1e-10 * std::abs(got.loss));
+    const auto expected = torch::autograd::grad({loss}, {z, reference.center, reference.alpha, reference.u, w, bias});
+    const std::vector<double> latent_gradient(got.latent.begin(), got.latent.end());
+    expect_near(expected[0], latent_gradient.data(), 1e-6, "latent");
+    expect_near(expected[1], got.center.data(), 1e-9, "center");
+    expect_near(expected[2], got.alpha.data(), 1e-9, "alpha");
+    expect_near(expected[3], got.u.data(), 1e-9, "u");
+    expect_near(expected[4], weight_gradient.data(), 1e-9, "weight");
+    expect_near(expected[5], &bias_gradient, 1e-9, "bias");
+
+    std::vector<double> out(5 * 13);
+    kernels.natural_predict(view, latent.data(), 13, {&out[0], &out[13], &out[26], &out[39], &out[52]}, nullptr,
+                            scratch.data());
+    expect_near(p, &out[0], 1e-12, "score");
+    expect_near(1.5 + n, &out[26], 1e-10, "evidence");
+  }
+}
+
+TEST_P(EveryKernel, EvidenceThatIsCutStillHasADerivative) {
+  // Evidence far above the cut, for a row of the other class: with no derivative there it would never come back.
+  Flows flows(2, 1, 91);
+  PosteriorView view = flows.view(0);
+  view.log_count[0] = 1000;
+  const Gradients got = loss_of(kernels, flows, view, {0.5F, 0.25F}, {1}, false);
+  EXPECT_GT(std::abs(got.latent[0]) + std::abs(got.latent[1]), 1e-3F);
+}
+
+TEST(LatentNorm, AgreesWithAutograd) {
   std::vector<float> rows = latents(15 * 3, 71);
   const at::Tensor z = latent_tensor(rows, 3);
+  const at::Tensor scale = tensor({1.5, 0.5, -2}, {3});
+  const at::Tensor shift = tensor({0.25, -1, 3}, {3});
   const at::Tensor centred = z - z.mean(0);
   const at::Tensor normal = centred / (centred.square().mean(0) + limen::train::LatentNorm::kEpsilon).sqrt();
+  const at::Tensor out = scale * normal + shift;
   std::vector<float> gradient = latents(15 * 3, 72);
-  const at::Tensor expected = torch::autograd::grad({normal}, {z}, {latent_tensor(gradient, 3).detach()})[0];
+  const auto expected = torch::autograd::grad({out}, {z, scale, shift}, {latent_tensor(gradient, 3).detach()});
   limen::train::LatentNorm norm(3);
+  const std::vector<float> weights = {0.5F, -0.5F, -3, 0.25F, -1, 3};  // scale less 1, shift
+  std::copy(weights.begin(), weights.end(), norm.parameters.value.begin());
   norm.forward(rows);
-  norm.backward(rows, gradient);
+  expect_near(out, std::vector<double>(rows.begin(), rows.end()).data(), 1e-5, "rows");
+  std::vector<float> weight_gradient(6, 0.0F);
+  norm.backward(gradient, weight_gradient);
   const std::vector<double> got(gradient.begin(), gradient.end());
-  expect_near(expected, got.data(), 1e-5, "norm");
+  const std::vector<double> got_weights(weight_gradient.begin(), weight_gradient.end());
+  expect_near(expected[0], got.data(), 1e-5, "norm");
+  expect_near(expected[1], got_weights.data(), 1e-5, "scale");
+  expect_near(expected[2], got_weights.data() + 3, 1e-5, "shift");
 }
 
 }  // namespace

@@ -154,16 +154,18 @@ TEST_F(ModelFolder, KeepsItsCard) {
 TEST_F(ModelFolder, SaysEverythingInModelJson) {
   const Json all = json();
   EXPECT_EQ(all["format"], "limen-model");
-  EXPECT_EQ(all["version"], 1);
+  EXPECT_EQ(all["version"], 2);
   EXPECT_EQ(all["model"]["head"], "postnet");
   EXPECT_EQ(all["model"]["encoder"], "mlp");
   EXPECT_EQ(all["model"]["hidden"], Json({16, 8}));
   for (const char* name : {"embedding", "dropout", "sam", "residual", "blocks", "attention_heads", "gated", "latent",
-                           "flows", "batch_norm", "prior", "regularizer", "passes", "members"}) {
+                           "flows", "batch_norm", "prior", "regularizer", "passes", "members", "budget",
+                           "attention_dropout", "feed_forward_dropout"}) {
     EXPECT_TRUE(all["model"].contains(name)) << name;
   }
   for (const char* name : {"epochs", "batch", "learning_rate", "schedule", "weight_decay", "clip", "warm_up",
-                           "patience", "seed", "threads", "device"}) {
+                           "patience", "seed", "threads", "device", "token_dropout", "embedding_decay", "fine_tune",
+                           "selection"}) {
     EXPECT_TRUE(all["training"].contains(name)) << name;
   }
   EXPECT_EQ(all["split"]["time_column"], "when");
@@ -241,7 +243,8 @@ TEST_F(ModelFolder, ChangedMembersAreRefusedByName) {
     return refusal(bad);
   };
   EXPECT_THAT(changed("/format", "limen-boundary"), HasSubstr("\"format\" is not limen-model"));
-  EXPECT_THAT(changed("/version", 2), HasSubstr("\"version\" is 2, this limen reads up to 1"));
+  EXPECT_THAT(changed("/version", 3), HasSubstr("\"version\" is 3, this limen reads 2"));
+  EXPECT_THAT(changed("/version", 1), HasSubstr("\"version\" is 1, this limen reads 2: train anew"));
   EXPECT_THAT(changed("/version", "1"), HasSubstr("\"version\" is not a whole number"));
   EXPECT_THAT(changed("/model/head", "oracle"), HasSubstr("\"model.head\""));
   EXPECT_THAT(changed("/model/latent", 0), HasSubstr("\"model.latent\" is 0, must be 1 to 65536"));
@@ -420,9 +423,11 @@ TEST(Options, NamesReadBack) {
   for (const std::string& name : names_of<SamVariant>()) EXPECT_EQ(to_string(parse<SamVariant>(name)), name);
   for (const std::string& name : names_of<GatedUnit>()) EXPECT_EQ(to_string(parse<GatedUnit>(name)), name);
   for (const std::string& name : names_of<Uncertainty>()) EXPECT_EQ(to_string(parse<Uncertainty>(name)), name);
+  for (const std::string& name : names_of<Budget>()) EXPECT_EQ(to_string(parse<Budget>(name)), name);
+  for (const std::string& name : names_of<Selection>()) EXPECT_EQ(to_string(parse<Selection>(name)), name);
   for (const std::string& name : names_of<Schedule>()) EXPECT_EQ(to_string(parse<Schedule>(name)), name);
   EXPECT_EQ(refusal_of([] { (void)parse<Head>("oracle"); }),
-            "\"oracle\" is no model; there are postnet, mc-dropout, ensemble");
+            "\"oracle\" is no model; there are postnet, natpn, mc-dropout, ensemble");
   EXPECT_EQ(default_uncertainty(Head::kPostnet), Uncertainty::kEntropy);
   EXPECT_EQ(default_uncertainty(Head::kEnsemble), Uncertainty::kVariance);
 }

@@ -24,9 +24,10 @@ struct Rows {
   FeatureShape shape = {};
   std::vector<float> numeric = {};
   std::vector<std::int32_t> categorical = {};
+  std::vector<float> fraction = {};
   std::vector<std::uint8_t> label = {};
 
-  [[nodiscard]] BatchView view() const { return {label.size(), numeric, categorical, label}; }
+  [[nodiscard]] BatchView view() const { return {label.size(), numeric, categorical, fraction, label}; }
 };
 
 // Two numbers and two categories; the label is the exclusive or of a sign and of a category's parity.
@@ -97,6 +98,10 @@ INSTANTIATE_TEST_SUITE_P(, EveryNetwork,
                          testing::Values(Case{"postnet_mlp", Head::kPostnet, EncoderKind::kMlp},
                                          Case{"postnet_mlp_norm", Head::kPostnet, EncoderKind::kMlp, SamVariant::k2A,
                                               GatedUnit::kGeglu, true},
+                                         Case{"natpn_mlp", Head::kNatpn, EncoderKind::kMlp},
+                                         Case{"natpn_mlp_norm", Head::kNatpn, EncoderKind::kMlp, SamVariant::k2A,
+                                              GatedUnit::kGeglu, true},
+                                         Case{"natpn_ft", Head::kNatpn, EncoderKind::kFtTransformer},
                                          Case{"dropout_mlp", Head::kMcDropout, EncoderKind::kMlp},
                                          Case{"ensemble_mlp", Head::kEnsemble, EncoderKind::kMlp},
                                          Case{"postnet_sam2a", Head::kPostnet, EncoderKind::kSam, SamVariant::k2A},
@@ -259,21 +264,24 @@ TEST(Network, PosteriorOutputsAreThoseOfTheBeta) {
   }
 }
 
-TEST(Network, WarmUpFitsTheDensitiesAlone) {
-  const Rows rows = small_rows(300);
-  ModelOptions options;
-  options.head.latent = 32;
-  Network network = make(rows, options);
-  const std::vector<NamedArray> before = network.state(false);
-  const double first = network.train_step(rows.view(), {.warm_up = true});
-  double last = first;
-  for (int step = 0; step < 50; ++step)
-    last = network.train_step(rows.view(), {.learning_rate = 1e-2, .warm_up = true});
-  EXPECT_LT(last, first - 1);
-  const std::vector<NamedArray> after = network.state(false);
-  for (std::size_t at = 0; at < before.size(); ++at) {
-    const bool flow = before[at].name.rfind("flow.", 0) == 0;
-    EXPECT_EQ(before[at].values != after[at].values, flow) << before[at].name;
+TEST(Network, DensitiesCanLearnAlone) {
+  for (const Head head : {Head::kPostnet, Head::kNatpn}) {
+    const Rows rows = small_rows(300);
+    ModelOptions options;
+    options.head.kind = head;
+    options.head.latent = 32;
+    Network network = make(rows, options);
+    const std::vector<NamedArray> before = network.state(false);
+    const double first = network.train_step(rows.view(), {.densities_only = true});
+    double last = first;
+    for (int step = 0; step < 50; ++step)
+      last = network.train_step(rows.view(), {.learning_rate = 1e-2, .densities_only = true});
+    EXPECT_LT(last, first - 1);
+    const std::vector<NamedArray> after = network.state(false);
+    for (std::size_t at = 0; at < before.size(); ++at) {
+      const bool flow = before[at].name.rfind("flow.", 0) == 0;
+      EXPECT_EQ(before[at].values != after[at].values, flow) << before[at].name;
+    }
   }
 }
 
@@ -338,14 +346,14 @@ TEST(Network, RefusesWhatItCannotBe) {
             }),
             "Network: heads is 3, must divide embedding, 16");
   EXPECT_EQ(refusal_of([] { Network({}, {}, {1, 1}, 0, "cpu"); }), "Network: there are no features");
-  const auto refused_bins = [](std::vector<BinnedInput> bins) {
-    return refusal_of([&] { Network({.num_numeric = 2, .num_tokens = {3, 5}, .bins = bins}, {}, {1, 1}, 0, "cpu"); });
+  const auto refused_knots = [](std::vector<KnotInput> knots) {
+    return refusal_of([&] { Network({.num_numeric = 2, .num_tokens = {3, 5}, .knots = knots}, {}, {1, 1}, 0, "cpu"); });
   };
-  EXPECT_EQ(refused_bins({{0, 0}, {1, 1}}), "(not refused)");
-  EXPECT_EQ(refused_bins({{2, 0}}),
-            "Network: bins[0] is input 2 and feature 0, must be of the 2 inputs and 2 features, in their order");
-  EXPECT_THAT(refused_bins({{0, 2}}), HasSubstr("bins[0] is input 0 and feature 2"));
-  EXPECT_THAT(refused_bins({{0, 1}, {1, 0}}), HasSubstr("bins[1] is input 1 and feature 0"));
+  EXPECT_EQ(refused_knots({{0, 0}, {1, 1}}), "(not refused)");
+  EXPECT_EQ(refused_knots({{2, 0}}),
+            "Network: knots[0] is input 2 and feature 0, must be of the 2 inputs and 2 features, in their order");
+  EXPECT_THAT(refused_knots({{0, 2}}), HasSubstr("knots[0] is input 0 and feature 2"));
+  EXPECT_THAT(refused_knots({{0, 1}, {1, 0}}), HasSubstr("knots[1] is input 1 and feature 0"));
   EXPECT_THAT(refusal_of([&] { Network(rows.shape, {}, {1, 1}, 0, "abacus"); }), HasSubstr("device is \"abacus\""));
   EXPECT_EQ(device_error("cpu"), "");
 }

@@ -67,8 +67,8 @@ void expect_same(const TrainResult& left, const TrainResult& right) {
   for (std::size_t at = 0; at < left.history.size(); ++at) {
     const EpochReport& a = left.history[at];
     const EpochReport& b = right.history[at];
-    EXPECT_EQ(std::tie(a.member, a.epoch, a.warm_up, a.loss, a.average_precision, a.roc_auc, a.is_best),
-              std::tie(b.member, b.epoch, b.warm_up, b.loss, b.average_precision, b.roc_auc, b.is_best))
+    EXPECT_EQ(std::tie(a.member, a.epoch, a.stage, a.loss, a.average_precision, a.roc_auc, a.is_best),
+              std::tie(b.member, b.epoch, b.stage, b.loss, b.average_precision, b.roc_auc, b.is_best))
         << at;
   }
 }
@@ -424,7 +424,7 @@ TEST(Train, WarmUpComesFirstAndCounts) {
   ASSERT_EQ(seen.size(), 4U);
   for (std::size_t at = 0; at < 4; ++at) {
     EXPECT_EQ(result.history[at].epoch, static_cast<int>(at) + 1);
-    EXPECT_EQ(result.history[at].warm_up, at < 2);
+    EXPECT_EQ(result.history[at].stage == Stage::kWarmUp, at < 2);
     EXPECT_EQ(result.history[at].average_precision > 0, at >= 2);
     EXPECT_EQ(seen[at].loss, result.history[at].loss);
     EXPECT_GT(seen[at].rows_per_second, 0);
@@ -434,7 +434,7 @@ TEST(Train, WarmUpComesFirstAndCounts) {
   const auto warm_ups = [&](const ModelOptions& model, std::optional<int> warm_up) {
     TrainOptions other = few_epochs(1);
     other.warm_up = warm_up;
-    return std::ranges::count_if(train(data, model, other).history, &EpochReport::warm_up);
+    return std::ranges::count(train(data, model, other).history, Stage::kWarmUp, &EpochReport::stage);
   };
   ModelOptions wide = small_model(Head::kPostnet);
   wide.head.latent = 32;

@@ -23,11 +23,13 @@ at::Tensor view(const float* data, at::IntArrayRef shape) {
 
 }  // namespace
 
-at::Tensor Dropper::operator()(const at::Tensor& value) {
-  if (!dropout_.active()) return value;
+at::Tensor Dropper::operator()(const at::Tensor& value, double rate) {
+  Dropout dropout = dropout_;
+  dropout.rate = rate;
+  if (!dropout.active()) return value;
   at::Tensor mask = at::empty(value.sizes(), at::kFloat);
   const auto rows = static_cast<std::size_t>(mask.size(0));
-  dropout_.fill(calls_++, mask.data_ptr<float>(), rows, static_cast<std::size_t>(mask.numel()) / rows);
+  dropout.fill(calls_++, mask.data_ptr<float>(), rows, static_cast<std::size_t>(mask.numel()) / rows);
   return value * mask;
 }
 
@@ -36,17 +38,17 @@ AutogradEncoder::AutogradEncoder(const FeatureShape& shape, int width, bool cate
       num_numeric_(static_cast<std::int64_t>(shape.num_numeric)),
       num_categorical_(static_cast<std::int64_t>(shape.num_categorical())),
       categorical_bias_(categorical_bias) {
-  std::vector<std::int64_t> bins;
-  std::vector<std::int64_t> binned;
+  std::vector<std::int64_t> knots;
+  std::vector<std::int64_t> numeric_of;
   std::vector<std::int64_t> others;
   for (std::int64_t feature = 0; feature < num_categorical_; ++feature) {
-    const bool is_bin =
-        bins.size() < shape.bins.size() && static_cast<std::int64_t>(shape.bins[bins.size()].categorical) == feature;
-    if (is_bin) binned.push_back(static_cast<std::int64_t>(shape.bins[bins.size()].numeric));
-    (is_bin ? bins : others).push_back(feature);
+    const bool has_knots = knots.size() < shape.knots.size() &&
+                           static_cast<std::int64_t>(shape.knots[knots.size()].categorical) == feature;
+    if (has_knots) numeric_of.push_back(static_cast<std::int64_t>(shape.knots[knots.size()].numeric));
+    (has_knots ? knots : others).push_back(feature);
   }
-  bins_ = at::tensor(bins, at::kLong);
-  binned_ = at::tensor(binned, at::kLong);
+  knots_ = at::tensor(knots, at::kLong);
+  numeric_of_ = at::tensor(numeric_of, at::kLong);
   others_ = at::tensor(others, at::kLong);
   num_tokens_ = num_numeric_ + others_.numel();
 }
@@ -59,9 +61,9 @@ at::Tensor AutogradEncoder::tokens(const at::Tensor& numeric, const at::Tensor& 
                                    const Weights& weights) const {
   std::vector<at::Tensor> parts;
   if (num_numeric_ > 0) parts.push_back(numeric.unsqueeze(2) * weights[scale_] + weights[shift_]);
-  if (bins_.numel() > 0) parts[0] = parts[0].index_add(1, binned_, embedded.index_select(1, bins_));
+  if (knots_.numel() > 0) parts[0] = parts[0].index_add(1, numeric_of_, embedded.index_select(1, knots_));
   if (others_.numel() > 0) {
-    const at::Tensor others = bins_.numel() > 0 ? embedded.index_select(1, others_) : embedded;
+    const at::Tensor others = knots_.numel() > 0 ? embedded.index_select(1, others_) : embedded;
     parts.push_back(categorical_bias_ ? others + weights[bias_] : others);
   }
   return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
@@ -77,7 +79,8 @@ void AutogradEncoder::forward(const Parameters& parameters, const EmbeddingTable
     workspace.weights.push_back(view(&parameters.value[parameter.offset], parameter.shape).requires_grad_(learning));
   }
   workspace.embedded = at::empty({rows, num_categorical_, width_}, at::kFloat);
-  tables.gather(input.categorical, input.rows, workspace.embedded.data_ptr<float>(), tables.row_width());
+  tables.gather(input.categorical, input.fraction, input.rows, workspace.embedded.data_ptr<float>(),
+                tables.row_width());
   workspace.embedded.requires_grad_(learning);
   Dropper drop(dropout);
   const at::Tensor numeric = view(input.numeric, {rows, num_numeric_});
@@ -125,7 +128,7 @@ void AutogradEncoder::add_tokens(const FeatureShape& shape, std::uint64_t seed, 
   }
   // The deviation of a uniform number in -bound to bound.
   const std::vector<int> widths(shape.num_tokens.size(), static_cast<int>(width_));
-  tables = EmbeddingTables(shape.num_tokens, widths, bound / std::sqrt(3.0), seed);
+  tables = EmbeddingTables(shape, widths, bound / std::sqrt(3.0), seed);
 }
 
 }  // namespace limen::train

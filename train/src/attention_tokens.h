@@ -15,11 +15,23 @@ namespace limen::train {
 /// for itself.
 using Weights = std::vector<at::Tensor>;
 
+/// A linear layer's place in Weights: inputs x outputs, then the bias.
+struct Linear {
+  std::size_t weight = 0;
+  std::size_t bias = 0;
+
+  [[nodiscard]] at::Tensor operator()(const at::Tensor& x, const Weights& weights) const {
+    return at::matmul(x, weights[weight]) + weights[bias];
+  }
+};
+
 /// One mask of dropout per call, each from its own stream.
 class Dropper {
  public:
   explicit Dropper(const Dropout& dropout) : dropout_(dropout) {}
-  [[nodiscard]] at::Tensor operator()(const at::Tensor& value);
+  [[nodiscard]] at::Tensor operator()(const at::Tensor& value) { return (*this)(value, dropout_.rate); }
+  /// At another rate than the encoder's.
+  [[nodiscard]] at::Tensor operator()(const at::Tensor& value, double rate);
 
  private:
   const Dropout& dropout_;
@@ -48,16 +60,16 @@ class AutogradEncoder : public Encoder {
   void add_tokens(const FeatureShape& shape, std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
 
   std::int64_t width_;
-  std::int64_t num_tokens_;  // the numeric inputs, then the categorical features that are no bins
+  std::int64_t num_tokens_;  // the numeric inputs, then the categorical features without knots
 
  private:
   [[nodiscard]] at::Tensor tokens(const at::Tensor& numeric, const at::Tensor& embedded, const Weights& weights) const;
   std::int64_t num_numeric_;
   std::int64_t num_categorical_;
   bool categorical_bias_;
-  // Features that are bins, the inputs that they are bins of, and the features that are none.
-  at::Tensor bins_ = {};
-  at::Tensor binned_ = {};
+  // Features with knots, the inputs that they are of, and the features without.
+  at::Tensor knots_ = {};
+  at::Tensor numeric_of_ = {};
   at::Tensor others_ = {};
   std::size_t scale_ = 0;  // indices in Weights
   std::size_t shift_ = 0;

@@ -64,41 +64,53 @@ Spread spread_of(const std::vector<double>& sorted) {
 
 double log_of(double value) { return std::copysign(std::log1p(std::abs(value)), value); }
 
-/// Where at most num_bins bins begin, but the lowest; see FeatureFitter. sorted: not empty.
-std::vector<double> quantile_edges(const std::vector<double>& sorted, std::size_t num_bins) {
-  std::vector<double> distinct;
+/// See FeatureFitter. sorted: not empty.
+std::vector<double> knots_of(const std::vector<double>& sorted, std::size_t most, std::int64_t min_count) {
+  struct Value {
+    double value;
+    double rows;
+    bool has_knot;
+  };
+  std::vector<Value> values;
   for (const double value : sorted) {
-    if (distinct.empty() || value != distinct.back()) distinct.push_back(value);
-    if (distinct.size() > num_bins) break;
+    if (values.empty() || value != values.back().value) values.push_back({value, 0, false});
+    values.back().rows += 1;
   }
-  if (distinct.size() <= num_bins) return {distinct.begin() + 1, distinct.end()};
-  std::vector<double> edges;
-  double last = sorted.front();
-  for (std::size_t bin = 1; bin < num_bins; ++bin) {
-    auto at = sorted.begin() + static_cast<std::ptrdiff_t>(bin * sorted.size() / num_bins);
-    // A value of so many rows that two bins would begin with it has one for itself.
-    if (*at == last) at = std::upper_bound(at, sorted.end(), last);
-    if (at == sorted.end() || *at < last) continue;
-    last = *at;
-    edges.push_back(last);
+  values.front().has_knot = values.back().has_knot = true;
+  if (values.size() <= most) {
+    for (Value& value : values) value.has_knot |= value.rows >= static_cast<double>(min_count);
+  } else {
+    const std::size_t fitting = sorted.size() / static_cast<std::size_t>(min_count);
+    const double room_for = static_cast<double>(std::clamp<std::size_t>(fitting, 2, most));
+    double knots = 2;
+    double rest = static_cast<double>(sorted.size()) - values.front().rows - values.back().rows;
+    // A value that fills a share of its own has a knot, which leaves larger shares or smaller ones to the others.
+    for (bool found = true; found && knots < room_for;) {
+      found = false;
+      const double share = rest / (room_for - knots);
+      for (Value& value : values) {
+        if (value.has_knot || value.rows < share) continue;
+        value.has_knot = found = true;
+        knots += 1;
+        rest -= value.rows;
+      }
+    }
+    // The others at equal distances in rows, from the middle of the first share on.
+    const double share = rest / (room_for - knots);
+    double so_far = share / 2;
+    for (Value& value : values) {
+      if (value.has_knot || knots >= room_for) continue;
+      so_far += value.rows;
+      if (so_far < share) continue;
+      so_far -= share;
+      value.has_knot = true;
+    }
   }
-  return edges;
-}
-
-/// Without the edges below which, down to the edge before, there are fewer than min_count values, and without the last
-/// ones while there are fewer above.
-std::vector<double> join_small_bins(const std::vector<double>& sorted, const std::vector<double>& edges,
-                                    std::int64_t min_count) {
-  std::vector<double> kept;
-  auto begin = sorted.begin();
-  for (const double edge : edges) {
-    const auto end = std::lower_bound(begin, sorted.end(), edge);
-    if (end - begin < min_count) continue;
-    kept.push_back(edge);
-    begin = end;
+  std::vector<double> knots;
+  for (const Value& value : values) {
+    if (value.has_knot) knots.push_back(value.value);
   }
-  if (sorted.end() - begin < min_count && !kept.empty()) kept.pop_back();
-  return kept;
+  return knots;
 }
 
 }  // namespace
@@ -110,7 +122,7 @@ ColumnFitter::ColumnFitter(std::string name, std::optional<ColumnKind> declared,
       scaling_(options.scaling),
       min_count_(options.min_count),
       hash_buckets_(options.hash_buckets),
-      numeric_bins_(static_cast<std::size_t>(options.numeric_bins)),
+      numeric_knots_(static_cast<std::size_t>(options.numeric_knots)),
       sample_(static_cast<std::size_t>(options.quantile_rows)),
       categories_(static_cast<std::size_t>(options.max_vocabulary)) {
   if (const auto own = options.scaling_of.find(name_); own != options.scaling_of.end()) {
@@ -284,9 +296,9 @@ void ColumnFitter::finish_numeric(ColumnData& data) const {
     // The sample is constant and the column is not: its extremes say how far values go.
     spread.scale = std::max(transform(most_) - spread.center, spread.center - transform(least_));
   }
-  // One edge would tell apart no more than the scaled value does.
-  if (numeric_bins_ > 0) encoding.edges = join_small_bins(sorted, quantile_edges(sorted, numeric_bins_), min_count_);
-  if (encoding.edges.size() < 2) encoding.edges.clear();
+  // Two knots tell no more than the scaled value does.
+  if (numeric_knots_ > 2) encoding.knots = knots_of(sorted, numeric_knots_, min_count_);
+  if (encoding.knots.size() < 3) encoding.knots.clear();
   encoding.center = spread.center;
   encoding.scale = std::clamp(spread.scale, kSmallest, kLargest);
   data.encoding = encoding;

@@ -12,13 +12,14 @@ namespace limen::train {
 /// Which units of one chunk of rows are left out: each with probability `rate` (to 1 / 65536), the others scaled up so
 /// that the expectation stays. A layer asks for its own stream.
 struct Dropout {
+  bool on = false;  ///< false: nothing is left out, whatever the rate
   double rate = 0;
   std::uint64_t seed = 0;
   std::uint64_t chunk = 0;
   /// One mask for all rows of the chunk: what is then computed of a row does not depend on its place among others.
   bool same_for_all_rows = false;
 
-  [[nodiscard]] bool active() const { return threshold() > 0; }
+  [[nodiscard]] bool active() const { return on && threshold() > 0; }
   [[nodiscard]] std::uint32_t threshold() const { return static_cast<std::uint32_t>(rate * 65536); }
   [[nodiscard]] float scale() const { return 1.0F / (1.0F - static_cast<float>(threshold()) * 0x1p-16F); }
 

@@ -20,6 +20,7 @@ struct ChunkInput {
   std::size_t rows = 0;
   const float* numeric = nullptr;             ///< rows x num_numeric
   const std::int32_t* categorical = nullptr;  ///< rows x num_categorical
+  const float* fraction = nullptr;            ///< rows x knots
 };
 
 class Encoder {
@@ -53,8 +54,8 @@ void make_torch_serial();
 std::unique_ptr<Encoder> make_mlp(const FeatureShape& shape, const EncoderOptions& options, int num_outputs,
                                   std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
 /// SAM (Cheng & Xue 2021, "Looking at CTR Prediction Again: Is Attention All You Need?"). A row is n tokens f_1 .. f_n
-/// of width d: a categorical feature's vector; a numeric feature's x w_j + b_j, plus the vector of its bin where it has
-/// bins. Passed on to the layers behind:
+/// of width d: a categorical feature's vector; a numeric feature's x w_j + b_j, plus the vector between its knots where
+/// it has knots. Passed on to the layers behind:
 ///   2a  S_ij = f_i . f_j for i <= j. (The paper's S_ij W_ij with learned vectors W_ij, followed by a linear layer, is
 ///   a
 ///       linear layer of the S_ij: the W_ij are in that layer.)
@@ -65,11 +66,13 @@ std::unique_ptr<Encoder> make_mlp(const FeatureShape& shape, const EncoderOption
 /// passes the tokens on beside the interactions. Dropout on what is passed on.
 std::unique_ptr<Encoder> make_sam(const FeatureShape& shape, const EncoderOptions& options, int num_outputs,
                                   std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
-/// FT-Transformer (Gorishniy et al. 2021). Tokens as above, a categorical feature's with a bias b_j too, and a learned
-/// token CLS in front. Then `blocks` times, with layer norm before each part:
+/// FT-Transformer (Gorishniy et al. 2021, as in rtdl). Tokens as above, a categorical feature's with a bias b_j too,
+/// and a learned token CLS in front. Then `blocks` times:
 ///   x += attention(norm(x)),  softmax(Q K^T / sqrt(d / heads)) V per head, joined by a linear layer
-///   x += W_2 (a * act(b)) + c_2,  (a, b) = W_1 norm(x) + c_1, each of width ceil(4 d / 3), act = GELU or ReLU
-/// and a linear layer of ReLU(norm(x_CLS)). Dropout on what each part adds.
+///   x += W_2 (a * act(b)) + c_2,  (a, b) = W_1 norm(x) + c_1, each of width floor(4 d / 3), act = ReLU or GELU
+/// where the first block has no norm before its attention, and the last one computes CLS alone; and a linear layer of
+/// ReLU(norm(x_CLS)). Dropout: attention_dropout on the softmax, feed_forward_dropout on a * act(b), dropout on what
+/// each part adds.
 std::unique_ptr<Encoder> make_ft_transformer(const FeatureShape& shape, const EncoderOptions& options, int num_outputs,
                                              std::uint64_t seed, Parameters& parameters, EmbeddingTables& tables);
 

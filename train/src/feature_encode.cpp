@@ -32,7 +32,8 @@ struct Task {
   const NumberValues* numbers = nullptr;  ///< this or texts
   const TextValues* texts = nullptr;
   std::size_t first_output = 0;             ///< in the numeric or the categorical row
-  std::size_t token_output = 0;             ///< numeric: of the bin, in the categorical row
+  std::size_t token_output = 0;             ///< numeric: of the knot, in the categorical row
+  std::size_t fraction_output = 0;          ///< numeric: in the row of fractions
   std::vector<double> number_of_code = {};  ///< numeric: of code; kMissing for none
   /// Categorical and date: for part p of P, token_of_code[(code + 1) * P + p].
   std::vector<std::int32_t> token_of_code = {};
@@ -60,14 +61,14 @@ std::int32_t token_of(const detail::DateEncoding& encoding, const detail::DatePa
   return encoding.first_token() + static_cast<std::int32_t>(found - part.values.begin());
 }
 
-/// The number of edges at or below a number; it lies in first .. first + size. edges: not empty. Which half is taken is
-/// chance: a product in place of a branch.
-std::int32_t bin_of(const std::vector<double>& edges, double number) {
+/// The last knot at or below a number, but at most the last but one. Which half is taken is chance: a product in place
+/// of a branch. knots: at least two.
+std::size_t knot_of(const std::vector<double>& knots, double number) {
   std::size_t first = 0;
-  std::size_t size = edges.size();
-  for (; size > 1; size -= size / 2)
-    first += static_cast<std::size_t>(number >= edges[first + size / 2 - 1]) * (size / 2);
-  return static_cast<std::int32_t>(first + static_cast<std::size_t>(number >= edges[first]));
+  for (std::size_t size = knots.size() - 1; size > 1; size -= size / 2) {
+    first += static_cast<std::size_t>(number >= knots[first + size / 2]) * (size / 2);
+  }
+  return first;
 }
 
 template <typename Function>
@@ -173,7 +174,7 @@ struct EncodeBlock {
  private:
   template <typename NumberAt>
   void write_numbers(const detail::NumericEncoding& encoding, NumberAt number_at) const {
-    if (encoding.has_token()) write_bins(encoding, number_at);
+    if (encoding.has_token()) write_knots(encoding, number_at);
     if (encoding.scaling == Scaling::kLog) {
       write_scaled(encoding, number_at, [](double x) { return std::copysign(std::log1p(std::abs(x)), x); });
     } else {
@@ -181,12 +182,24 @@ struct EncodeBlock {
     }
   }
 
+  // Differences of halves: those of huge values would overflow.
   template <typename NumberAt>
-  void write_bins(const detail::NumericEncoding& encoding, NumberAt number_at) const {
-    std::int32_t* out = rows.categorical.data() + begin * shape.num_categorical() + task.token_output;
-    for (std::size_t row = begin; row < end; ++row, out += shape.num_categorical()) {
+  void write_knots(const detail::NumericEncoding& encoding, NumberAt number_at) const {
+    std::int32_t* token = rows.categorical.data() + begin * shape.num_categorical() + task.token_output;
+    float* fraction = rows.fraction.data() + begin * shape.knots.size() + task.fraction_output;
+    const std::vector<double>& knots = encoding.knots;
+    for (std::size_t row = begin; row < end; ++row, token += shape.num_categorical(), fraction += shape.knots.size()) {
       const double number = number_at(row);
-      *out = std::isfinite(number) ? 1 + bin_of(encoding.edges, number) : 0;
+      if (!std::isfinite(number)) {
+        *token = 0;
+        *fraction = 0;
+        continue;
+      }
+      const std::size_t knot = knot_of(knots, number);
+      const double width = knots[knot + 1] / 2 - knots[knot] / 2;  // 0 between the smallest numbers there are
+      const double part = width > 0 ? (number / 2 - knots[knot] / 2) / width : 0;
+      *token = 1 + static_cast<std::int32_t>(knot);
+      *fraction = static_cast<float>(std::clamp(part, -1.0, 2.0));
     }
   }
 
@@ -274,6 +287,7 @@ FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& op
   std::vector<std::string> missing;
   std::size_t next_numeric = 0;
   std::size_t next_categorical = 0;
+  std::size_t next_fraction = 0;
   for (const detail::ColumnData& column : data.columns) {
     if (std::holds_alternative<detail::LeftOut>(column.encoding)) continue;
     const auto found = columns.find(column.name);
@@ -289,7 +303,9 @@ FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& op
       task->first_output = next_numeric;
       next_numeric += numeric->num_inputs();
       task->token_output = next_categorical;
+      task->fraction_output = next_fraction;
       next_categorical += numeric->has_token() ? 1 : 0;
+      next_fraction += numeric->has_token() ? 1 : 0;
     } else {
       const auto* date = std::get_if<detail::DateEncoding>(&column.encoding);
       task->first_output = next_categorical;
@@ -310,6 +326,7 @@ FeatureRows FeatureTransform::encode(const Frame& frame, const EncodeOptions& op
   if (label != columns.end()) rows.label = decode_labels(data, *label->second, options);
   rows.numeric.resize(frame.num_rows * data.shape.num_numeric);
   rows.categorical.resize(frame.num_rows * data.shape.num_categorical());
+  rows.fraction.resize(frame.num_rows * data.shape.knots.size());
   tbb::task_arena arena(limen::detail::arena_size(options.num_threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, tasks.size(), [&](std::size_t at) {

@@ -19,8 +19,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kDocument = "feature transform";
 constexpr const char* kFormat = "limen-features";
-// 2: numeric columns have edges; 1 had none, and reads as columns without bins.
-constexpr std::int64_t kVersion = 2;
+// 3: numeric columns have knots. Networks that were trained on what came before are of no use any more.
+constexpr std::int64_t kVersion = 3;
 constexpr std::int64_t kMostRows = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kMostNotes = 100;
 
@@ -38,7 +38,7 @@ struct WriteEncoding {
     json["scale"] = encoding.scale;
     json["value"] = encoding.value;
     json["indicator"] = encoding.indicator;
-    json["edges"] = encoding.edges;
+    json["knots"] = encoding.knots;
   }
   void operator()(const detail::CategoricalEncoding& encoding) const {
     json["kind"] = "categorical";
@@ -106,23 +106,23 @@ void read_label(const JsonFields& fields, detail::TransformData& data) {
   }
 }
 
-std::vector<double> read_edges(const JsonFields& fields) {
-  std::vector<double> edges;
-  for (const JsonFields::Json& value : fields.list("edges")) {
+std::vector<double> read_knots(const JsonFields& fields) {
+  std::vector<double> knots;
+  for (const JsonFields::Json& value : fields.list("knots")) {
     if (!value.is_number() || !std::isfinite(value.get<double>())) {
-      fields.refuse("edges", "holds " + value.dump() + ", must be numbers");
+      fields.refuse("knots", "holds " + value.dump() + ", must be numbers");
     }
-    if (!edges.empty() && value.get<double>() <= edges.back()) fields.refuse("edges", "is not increasing");
-    edges.push_back(value.get<double>());
+    if (!knots.empty() && value.get<double>() <= knots.back()) fields.refuse("knots", "is not increasing");
+    knots.push_back(value.get<double>());
   }
-  if (edges.size() >= static_cast<std::size_t>(detail::kMostBins)) {
-    fields.refuse("edges",
-                  "has " + std::to_string(edges.size()) + ", must be fewer than " + std::to_string(detail::kMostBins));
+  if (knots.size() > static_cast<std::size_t>(detail::kMostKnots) || knots.size() == 1 || knots.size() == 2) {
+    fields.refuse("knots", "has " + std::to_string(knots.size()) + ", must be none or 3 to " +
+                               std::to_string(detail::kMostKnots));
   }
-  return edges;
+  return knots;
 }
 
-detail::NumericEncoding read_numeric(const JsonFields& fields, std::int64_t version) {
+detail::NumericEncoding read_numeric(const JsonFields& fields) {
   detail::NumericEncoding encoding;
   const std::string scaling = fields.text("scaling");
   if (scaling != "log" && scaling != "linear") {
@@ -135,8 +135,8 @@ detail::NumericEncoding read_numeric(const JsonFields& fields, std::int64_t vers
   encoding.value = fields.flag("value");
   encoding.indicator = fields.flag("indicator");
   if (!encoding.value && !encoding.indicator) fields.refuse("value", "and indicator are false, one must be true");
-  if (version >= 2) encoding.edges = read_edges(fields);
-  if (encoding.has_token() && !encoding.value) fields.refuse("edges", "are there, but no input of the value");
+  encoding.knots = read_knots(fields);
+  if (encoding.has_token() && !encoding.value) fields.refuse("knots", "are there, but no input of the value");
   return encoding;
 }
 
@@ -192,8 +192,7 @@ detail::DateEncoding read_date(const JsonFields& fields, const std::string& path
   return encoding;
 }
 
-detail::ColumnData read_column(const JsonFields& fields, const std::string& path, std::int64_t rows,
-                               std::int64_t version) {
+detail::ColumnData read_column(const JsonFields& fields, const std::string& path, std::int64_t rows) {
   detail::ColumnData column;
   column.name = fields.text("name");
   column.missing = fields.integer("missing", 0, rows);
@@ -201,7 +200,7 @@ detail::ColumnData read_column(const JsonFields& fields, const std::string& path
   if (column.notes.size() > kMostNotes) fields.refuse("notes", "has too many lines");
   const std::string kind = fields.text("kind");
   if (kind == "numeric") {
-    column.encoding = read_numeric(fields, version);
+    column.encoding = read_numeric(fields);
   } else if (kind == "categorical") {
     column.encoding = read_categorical(fields);
   } else if (kind == "date") {
@@ -236,9 +235,9 @@ FeatureTransform FeatureTransform::from_json(std::string_view text) {
   const JsonFields fields(json, kDocument, "");
   if (fields.text("format") != kFormat) fields.refuse("format", std::string("is not \"") + kFormat + "\"");
   const std::int64_t version = fields.integer("version", 1, kMostRows);
-  if (version > kVersion) {
-    fields.refuse("version", "is " + std::to_string(version) + ", this program reads up to " +
-                                 std::to_string(kVersion) + "; update limen");
+  if (version != kVersion) {
+    fields.refuse("version", "is " + std::to_string(version) + ", this program reads " + std::to_string(kVersion) +
+                                 (version > kVersion ? "; update limen" : "; train anew"));
   }
   auto data = std::make_shared<detail::TransformData>();
   data->rows = fields.integer("rows", 1, kMostRows);
@@ -250,7 +249,7 @@ FeatureTransform FeatureTransform::from_json(std::string_view text) {
   if (!data->label.empty()) names.insert(data->label);
   for (const JsonFields::Json& value : fields.list("columns")) {
     const std::string path = "columns[" + std::to_string(data->columns.size()) + "].";
-    data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows, version));
+    data->columns.push_back(read_column(JsonFields(value, kDocument, path), path, data->rows));
     const std::string& name = data->columns.back().name;
     if (!names.insert(name).second) fields.refuse(path + "name", "is " + limen::quoted(name) + " for the second time");
   }

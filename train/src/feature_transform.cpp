@@ -30,7 +30,7 @@ struct DescribeEncoding {
   std::string operator()(const detail::LeftOut&) const { return "not used"; }
   std::string operator()(const detail::NumericEncoding& numeric) const {
     std::string text = numeric.scaling == Scaling::kLog ? "numeric, log" : "numeric";
-    if (numeric.has_token()) text += ", " + count_text(static_cast<double>(numeric.edges.size() + 1)) + " bins";
+    if (numeric.has_token()) text += ", " + count_text(static_cast<double>(numeric.knots.size())) + " knots";
     return text + (numeric.indicator ? ", with missing indicator" : "");
   }
   std::string operator()(const detail::CategoricalEncoding& categorical) const {
@@ -62,7 +62,7 @@ FeatureShape TransformData::shape_of_columns() const {
   for (const ColumnData& column : columns) {
     if (const auto* numeric = std::get_if<NumericEncoding>(&column.encoding)) {
       if (numeric->has_token()) {
-        result.bins.push_back({.numeric = result.num_numeric, .categorical = result.num_tokens.size()});
+        result.knots.push_back({.numeric = result.num_numeric, .categorical = result.num_tokens.size()});
         result.num_tokens.push_back(numeric->num_tokens());
       }
       result.num_numeric += numeric->num_inputs();
@@ -120,7 +120,7 @@ std::map<std::string_view, const Column*> columns_by_name(const Frame& frame, st
 
 void validate(const FeatureOptions& options) {
   check_range("clip", options.clip, 0.001, detail::kMostClip);
-  check_range("numeric_bins", options.numeric_bins, 0, detail::kMostBins);
+  check_range("numeric_knots", options.numeric_knots, 0, detail::kMostKnots);
   check_range("min_count", static_cast<double>(options.min_count), 1, 1e15);
   check_range("max_vocabulary", static_cast<double>(options.max_vocabulary), 1, detail::kMostTokens);
   check_range("hash_buckets", options.hash_buckets, 1, detail::kMostTokens);
@@ -182,7 +182,7 @@ std::vector<std::string> FeatureTransform::categorical_names() const {
   std::vector<std::string> names;
   for (const detail::ColumnData& column : data_->columns) {
     const auto* numeric = std::get_if<detail::NumericEncoding>(&column.encoding);
-    if (numeric != nullptr && numeric->has_token()) names.push_back("bin of " + column.name);
+    if (numeric != nullptr && numeric->has_token()) names.push_back("knots of " + column.name);
     if (std::holds_alternative<detail::CategoricalEncoding>(column.encoding)) names.push_back(column.name);
     if (const auto* date = std::get_if<detail::DateEncoding>(&column.encoding)) {
       for (const auto& part : date->parts) names.push_back(std::string(to_string(part.part)) + " of " + column.name);

@@ -148,24 +148,102 @@ Lanes evidence_of(Lanes log_density, double log_count) {
   return exp(x);
 }
 
-double posterior_loss(const PosteriorView& view, const float* latent, const std::uint8_t* label, std::size_t rows,
-                      double weight, bool likelihood, const PosteriorGradient& gradient, double* memory) {
-  const FlowView& flow = view.flow;
-  const int width = flow.latent;
-  const int flows = flow.flows;
-  const Scratch scratch = layout(flow, memory);
-  for (int at = 0; at < 2 * flows * width; ++at) scratch.center[at] = Lanes{};
-  for (int at = 0; at < 2 * flows; ++at) scratch.alpha[at] = scratch.u[at] = Lanes{};
-  Lanes total = {};
-  for (std::size_t row = 0; row < rows; row += kLanes) {
-    Lanes valid = {};
+/// Loss E[cross entropy] - regularizer H of Betas, and its derivatives in their parameters.
+struct BetaLoss {
+  Lanes loss;
+  Lanes in_alpha[2];
+};
+
+BetaLoss beta_loss(const Lanes alpha[2], const Lanes target[2], double regularizer) {
+  const bool entropy = regularizer != 0;
+  const Gamma gamma[2] = {prepare_gamma(alpha[0], entropy), prepare_gamma(alpha[1], entropy)};
+  const Gamma both = prepare_gamma(alpha[0] + alpha[1], entropy);
+  BetaLoss result;
+  result.loss = digamma(both) - (target[0] * digamma(gamma[0]) + target[1] * digamma(gamma[1]));
+  const Lanes both_trigamma = trigamma(both);
+  if (entropy) {
+    result.loss -= regularizer * (entropy_term(gamma[0], 1) + entropy_term(gamma[1], 1) - entropy_term(both, 2) +
+                                  (kHalfLogTwoPi + 0.5));
+  }
+  for (int c = 0; c < 2; ++c) {
+    const Lanes own = trigamma(gamma[c]);
+    result.in_alpha[c] = both_trigamma - target[c] * own;
+    // dH / da = (s - 2) psi'(s) - (a - 1) psi'(a).
+    if (entropy) {
+      result.in_alpha[c] -= regularizer * (scaled_trigamma(both) - scaled_trigamma(gamma[c]) - 2 * both_trigamma + own);
+    }
+  }
+  return result;
+}
+
+/// Labels of the rows from `row` on: which lanes hold a row, and its class.
+struct LaneLabels {
+  Lanes valid;
+  Lanes target[2];
+
+  LaneLabels(const std::uint8_t* label, std::size_t row, std::size_t rows) : valid{} {
     Lanes positive = {};
     for (int lane = 0; lane < kLanes; ++lane) {
       if (row + static_cast<std::size_t>(lane) >= rows) continue;
       valid[lane] = 1;
       positive[lane] = label[row + static_cast<std::size_t>(lane)];
     }
-    const Lanes target[2] = {valid - positive, positive};
+    target[0] = valid - positive;
+    target[1] = positive;
+  }
+};
+
+void clear_gradients(const FlowView& flow, int classes, const Scratch& scratch) {
+  for (int at = 0; at < classes * flow.flows * flow.latent; ++at) scratch.center[at] = Lanes{};
+  for (int at = 0; at < classes * flow.flows; ++at) scratch.alpha[at] = scratch.u[at] = Lanes{};
+}
+
+void add_gradients(const FlowView& flow, int classes, const Scratch& scratch, const PosteriorGradient& gradient) {
+  for (int at = 0; at < classes * flow.flows * flow.latent; ++at) gradient.center[at] += sum(scratch.center[at]);
+  for (int at = 0; at < classes * flow.flows; ++at) {
+    gradient.alpha[at] += sum(scratch.alpha[at]);
+    gradient.u[at] += sum(scratch.u[at]);
+  }
+}
+
+void store_latent(const Scratch& scratch, std::size_t row, std::size_t rows, int width, float* latent) {
+  for (int lane = 0; lane < kLanes && row + static_cast<std::size_t>(lane) < rows; ++lane) {
+    float* out = latent + (row + static_cast<std::size_t>(lane)) * static_cast<std::size_t>(width);
+    for (int d = 0; d < width; ++d) out[d] = static_cast<float>(scratch.latent[d][lane]);
+  }
+}
+
+/// What a Beta says of the rows from `row` on.
+void store_beta(const Lanes alpha[2], std::size_t row, std::size_t rows, const PosteriorRows& out) {
+  const Gamma gamma[2] = {prepare_gamma(alpha[0], true), prepare_gamma(alpha[1], true)};
+  const Gamma both = prepare_gamma(alpha[0] + alpha[1], true);
+  const Lanes score = gamma[1].x / both.x;
+  const Lanes rest = gamma[0].x / both.x;
+  const Lanes entropy =
+      entropy_term(gamma[0], 1) + entropy_term(gamma[1], 1) - entropy_term(both, 2) + (kHalfLogTwoPi + 0.5);
+  const Lanes variance = score * rest / (both.x + 1);
+  // H(mean) - E[H] with the logarithms of the parameters put together: nothing of the order of 1 is left to cancel.
+  const Lanes mutual =
+      score * digamma_above_log(gamma[1]) + rest * digamma_above_log(gamma[0]) - digamma_above_log(both);
+  for (int lane = 0; lane < kLanes && row + static_cast<std::size_t>(lane) < rows; ++lane) {
+    const std::size_t at = row + static_cast<std::size_t>(lane);
+    out.score[at] = score[lane];
+    out.entropy[at] = entropy[lane];
+    out.evidence[at] = both.x[lane];
+    out.variance[at] = variance[lane];
+    out.mutual_information[at] = mutual[lane] < 0 ? 0 : mutual[lane];
+  }
+}
+
+double posterior_loss(const PosteriorView& view, const float* latent, const std::uint8_t* label, std::size_t rows,
+                      double weight, bool likelihood, const PosteriorGradient& gradient, double* memory) {
+  const FlowView& flow = view.flow;
+  const int width = flow.latent;
+  const Scratch scratch = layout(flow, memory);
+  clear_gradients(flow, 2, scratch);
+  Lanes total = {};
+  for (std::size_t row = 0; row < rows; row += kLanes) {
+    const LaneLabels labels(label, row, rows);
     load(latent, row, rows, width, scratch.state[0]);
     for (int d = 0; d < width; ++d) {
       scratch.state[1][d] = scratch.state[0][d];
@@ -176,48 +254,26 @@ double posterior_loss(const PosteriorView& view, const float* latent, const std:
     if (likelihood) {
       for (int c = 0; c < 2; ++c) {
         // A density that is not finite where its class is not asked for must still be seen.
-        total -= target[c] * log_density[c];
-        derivative[c] = -weight * target[c];
+        total -= labels.target[c] * log_density[c];
+        derivative[c] = -weight * labels.target[c];
       }
     } else {
       Lanes evidence[2];
-      Gamma gamma[2];
-      const bool entropy = view.regularizer != 0;
+      Lanes alpha[2];
       for (int c = 0; c < 2; ++c) {
         evidence[c] = evidence_of(log_density[c], view.log_count[c]);
-        gamma[c] = prepare_gamma(evidence[c] + view.prior[c], entropy);
+        alpha[c] = evidence[c] + view.prior[c];
       }
-      const Gamma both = prepare_gamma(gamma[0].x + gamma[1].x, entropy);
-      Lanes loss = digamma(both) - (target[0] * digamma(gamma[0]) + target[1] * digamma(gamma[1]));
-      const Lanes both_trigamma = trigamma(both);
-      if (entropy) {
-        loss -= view.regularizer *
-                (entropy_term(gamma[0], 1) + entropy_term(gamma[1], 1) - entropy_term(both, 2) + (kHalfLogTwoPi + 0.5));
-      }
-      total += valid * loss;
-      for (int c = 0; c < 2; ++c) {
-        const Lanes own = trigamma(gamma[c]);
-        Lanes in_alpha = both_trigamma - target[c] * own;
-        // dH / da = (s - 2) psi'(s) - (a - 1) psi'(a).
-        if (entropy) {
-          in_alpha -= view.regularizer * (scaled_trigamma(both) - scaled_trigamma(gamma[c]) - 2 * both_trigamma + own);
-        }
-        const LaneMask cut = log_density[c] + view.log_count[c] > kLargestLog;
-        derivative[c] = cut ? Lanes{} : valid * (weight * evidence[c]) * in_alpha;
-      }
+      const BetaLoss loss = beta_loss(alpha, labels.target, view.regularizer);
+      total += labels.valid * loss.loss;
+      // Where the evidence is cut its derivative is that at the cut: with none a row would never come back.
+      for (int c = 0; c < 2; ++c) derivative[c] = labels.valid * (weight * evidence[c]) * loss.in_alpha[c];
     }
     backward(flow, 0, derivative[0], scratch);
     backward(flow, 1, derivative[1], scratch);
-    for (int lane = 0; lane < kLanes && row + static_cast<std::size_t>(lane) < rows; ++lane) {
-      float* out = gradient.latent + (row + static_cast<std::size_t>(lane)) * static_cast<std::size_t>(width);
-      for (int d = 0; d < width; ++d) out[d] = static_cast<float>(scratch.latent[d][lane]);
-    }
+    store_latent(scratch, row, rows, width, gradient.latent);
   }
-  for (int at = 0; at < 2 * flows * width; ++at) gradient.center[at] += sum(scratch.center[at]);
-  for (int at = 0; at < 2 * flows; ++at) {
-    gradient.alpha[at] += sum(scratch.alpha[at]);
-    gradient.u[at] += sum(scratch.u[at]);
-  }
+  add_gradients(flow, 2, scratch, gradient);
   return sum(total);
 }
 
@@ -227,32 +283,92 @@ void posterior_predict(const PosteriorView& view, const float* latent, std::size
   for (std::size_t row = 0; row < rows; row += kLanes) {
     load(latent, row, rows, view.flow.latent, scratch.state[0]);
     for (int d = 0; d < view.flow.latent; ++d) scratch.state[1][d] = scratch.state[0][d];
-    Lanes density[2];
-    Gamma gamma[2];
+    Lanes alpha[2];
     for (int c = 0; c < 2; ++c) {
-      density[c] = forward(view.flow, c, scratch);
-      gamma[c] = prepare_gamma(evidence_of(density[c], view.log_count[c]) + view.prior[c], true);
+      const Lanes density = forward(view.flow, c, scratch);
+      alpha[c] = evidence_of(density, view.log_count[c]) + view.prior[c];
+      for (int lane = 0; log_density != nullptr && lane < kLanes && row + static_cast<std::size_t>(lane) < rows;
+           ++lane) {
+        log_density[2 * (row + static_cast<std::size_t>(lane)) + static_cast<std::size_t>(c)] = density[lane];
+      }
     }
-    const Gamma both = prepare_gamma(gamma[0].x + gamma[1].x, true);
-    const Lanes score = gamma[1].x / both.x;
-    const Lanes rest = gamma[0].x / both.x;
-    const Lanes entropy =
-        entropy_term(gamma[0], 1) + entropy_term(gamma[1], 1) - entropy_term(both, 2) + (kHalfLogTwoPi + 0.5);
-    const Lanes variance = score * rest / (both.x + 1);
-    // H(mean) - E[H] with the logarithms of the parameters put together: nothing of the order of 1 is left to cancel.
-    const Lanes mutual =
-        score * digamma_above_log(gamma[1]) + rest * digamma_above_log(gamma[0]) - digamma_above_log(both);
+    store_beta(alpha, row, rows, out);
+  }
+}
+
+/// p and 1 - p of the rows in `z`, each accurate where it is small.
+struct Coin {
+  Lanes p;
+  Lanes q;
+
+  Coin(const NaturalView& view, const Lanes* z) {
+    Lanes logit = splat(view.bias);
+    for (int d = 0; d < view.flow.latent; ++d) logit += view.weight[d] * z[d];
+    logit = logit > kLargestLog ? splat(kLargestLog) : logit;
+    logit = logit < -kLargestLog ? splat(-kLargestLog) : logit;
+    const Lanes odds = exp(logit);
+    p = odds / (1 + odds);
+    q = 1 / (1 + odds);
+  }
+};
+
+double natural_loss(const NaturalView& view, const float* latent, const std::uint8_t* label, std::size_t rows,
+                    double weight, bool likelihood, const PosteriorGradient& gradient, double* memory) {
+  const FlowView& flow = view.flow;
+  const int width = flow.latent;
+  const Scratch scratch = layout(flow, memory);
+  clear_gradients(flow, 1, scratch);
+  // The flow of a second class is not there: its place takes the sums of the linear layer.
+  Lanes* const weight_sum = scratch.state[1];
+  Lanes bias_sum = {};
+  for (int d = 0; d < width; ++d) weight_sum[d] = Lanes{};
+  Lanes total = {};
+  for (std::size_t row = 0; row < rows; row += kLanes) {
+    const LaneLabels labels(label, row, rows);
+    load(latent, row, rows, width, scratch.state[0]);
+    for (int d = 0; d < width; ++d) scratch.latent[d] = Lanes{};
+    const Lanes log_density = forward(flow, 0, scratch);
+    if (likelihood) {
+      total -= labels.valid * log_density;
+      backward(flow, 0, -weight * labels.valid, scratch);
+    } else {
+      const Lanes* z = scratch.state[0];
+      const Coin coin(view, z);
+      const Lanes evidence = evidence_of(log_density, view.log_budget);
+      const Lanes alpha[2] = {evidence * coin.q + view.prior[0], evidence * coin.p + view.prior[1]};
+      const BetaLoss loss = beta_loss(alpha, labels.target, view.regularizer);
+      total += labels.valid * loss.loss;
+      const Lanes scaled = labels.valid * (weight * evidence);
+      backward(flow, 0, scaled * (loss.in_alpha[1] * coin.p + loss.in_alpha[0] * coin.q), scratch);
+      const Lanes in_logit = scaled * coin.p * coin.q * (loss.in_alpha[1] - loss.in_alpha[0]);
+      for (int d = 0; d < width; ++d) {
+        scratch.latent[d] += in_logit * view.weight[d];
+        weight_sum[d] += in_logit * z[d];
+      }
+      bias_sum += in_logit;
+    }
+    store_latent(scratch, row, rows, width, gradient.latent);
+  }
+  add_gradients(flow, 1, scratch, gradient);
+  for (int d = 0; d < width; ++d) gradient.weight[d] += sum(weight_sum[d]);
+  *gradient.bias += sum(bias_sum);
+  return sum(total);
+}
+
+void natural_predict(const NaturalView& view, const float* latent, std::size_t rows, const PosteriorRows& out,
+                     double* log_density, double* memory) {
+  const Scratch scratch = layout(view.flow, memory);
+  for (std::size_t row = 0; row < rows; row += kLanes) {
+    load(latent, row, rows, view.flow.latent, scratch.state[0]);
+    const Lanes density = forward(view.flow, 0, scratch);
+    const Coin coin(view, scratch.state[0]);
+    const Lanes evidence = evidence_of(density, view.log_budget);
+    const Lanes alpha[2] = {evidence * coin.q + view.prior[0], evidence * coin.p + view.prior[1]};
+    store_beta(alpha, row, rows, out);
     for (int lane = 0; lane < kLanes && row + static_cast<std::size_t>(lane) < rows; ++lane) {
       const std::size_t at = row + static_cast<std::size_t>(lane);
-      out.score[at] = score[lane];
-      out.entropy[at] = entropy[lane];
-      out.evidence[at] = both.x[lane];
-      out.variance[at] = variance[lane];
-      out.mutual_information[at] = mutual[lane] < 0 ? 0 : mutual[lane];
-      if (log_density != nullptr) {
-        log_density[2 * at] = density[0][lane];
-        log_density[2 * at + 1] = density[1][lane];
-      }
+      out.score[at] = coin.p[lane];
+      if (log_density != nullptr) log_density[at] = density[lane];
     }
   }
 }
@@ -324,10 +440,8 @@ void adam(float* value, float* first, float* second, const float* gradient, std:
 }  // namespace
 
 extern const Kernels LIMEN_KERNELS;
-const Kernels LIMEN_KERNELS = {posterior_scratch, posterior_loss,
-                               posterior_predict, bias_relu,
-                               add_bias,          relu_backward,
-                               column_sums,       add,
-                               square_norm,       adam};
+const Kernels LIMEN_KERNELS = {
+    posterior_scratch, posterior_loss, posterior_predict, natural_loss, natural_predict, bias_relu,
+    add_bias,          relu_backward,  column_sums,       add,          square_norm,     adam};
 
 }  // namespace limen::train

@@ -8,7 +8,7 @@
 
 namespace limen::train {
 
-/// Densities of two classes in latent space, each a stack of radial flows that ends in a standard normal.
+/// Densities in latent space, of two classes or of one, each a stack of radial flows that ends in a standard normal.
 ///
 /// One flow with centre c, alpha > 0 and beta = u - alpha > -alpha (so that it is invertible) maps
 ///   z' = c + k (z - c),  k = 1 + beta s = (r + u) s,  s = 1 / (alpha + r),  r = sqrt(|z - c|^2 + eps),
@@ -31,12 +31,26 @@ struct PosteriorView {
   double regularizer = 0;
 };
 
+/// The Natural Posterior Network (Charpentier et al. 2022): one density of all rows, and a logit of its own, so that
+/// the place in latent space need not tell the classes apart. alpha_1 = prior_1 + n p, alpha_0 = prior_0 + n (1 - p),
+/// n = budget * p(z), p = sigmoid(weight . z + bias).
+struct NaturalView {
+  FlowView flow = {};  ///< of one class
+  double prior[2] = {1, 1};
+  double log_budget = 0;
+  double regularizer = 0;
+  const double* weight = nullptr;  ///< [D]
+  double bias = 0;
+};
+
 /// Gradients are added to, in the layout of FlowView; `latent` is written.
 struct PosteriorGradient {
   float* latent = nullptr;  ///< rows x D
   double* center = nullptr;
   double* alpha = nullptr;  ///< of the loss as a function of (center, alpha, u)
   double* u = nullptr;
+  double* weight = nullptr;  ///< natural: [D]
+  double* bias = nullptr;    ///< natural
 };
 
 /// Outputs per row.
@@ -65,6 +79,13 @@ struct Kernels {
   /// Mean, entropy, total, variance and mutual information of the Beta of each row. log_density: rows x 2, or null.
   void (*posterior_predict)(const PosteriorView& view, const float* latent, std::size_t rows, const PosteriorRows& out,
                             double* log_density, double* scratch);
+  /// The same for a Natural Posterior Network. With `likelihood` the loss is -ln p(z). The score is p, not the mean of
+  /// the Beta: that is drawn to the prior where evidence is low, and its order with it. log_density: one a row, or
+  /// null.
+  double (*natural_loss)(const NaturalView& view, const float* latent, const std::uint8_t* label, std::size_t rows,
+                         double weight, bool likelihood, const PosteriorGradient& gradient, double* scratch);
+  void (*natural_predict)(const NaturalView& view, const float* latent, std::size_t rows, const PosteriorRows& out,
+                          double* log_density, double* scratch);
   /// value = max(value + bias, 0), times mask when there is one; rows x width.
   void (*bias_relu)(float* value, const float* bias, const float* mask, std::size_t rows, std::size_t width);
   void (*add_bias)(float* value, const float* bias, std::size_t rows, std::size_t width);

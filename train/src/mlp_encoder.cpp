@@ -57,7 +57,7 @@ class MlpEncoder final : public Encoder {
     workspace.scale = dropout.active() ? dropout.scale() : 1.0F;
     const auto width = static_cast<std::size_t>(layers_[0].inputs);
     float* first = workspace.activation[0].data();
-    tables.gather(input.categorical, input.rows, first, width);
+    tables.gather(input.categorical, input.fraction, input.rows, first, width);
     for (std::size_t row = 0; row < input.rows; ++row) {
       for (std::size_t at = 0; at < num_numeric_; ++at) {
         first[row * width + tables.row_width() + at] = input.numeric[row * num_numeric_ + at];
@@ -138,7 +138,7 @@ std::unique_ptr<Encoder> make_mlp(const FeatureShape& shape, const EncoderOption
   constexpr double kDeviation = 0.05;
   std::vector<int> widths;
   for (const std::int32_t tokens : shape.num_tokens) widths.push_back(embedding_width(tokens, options.embedding));
-  tables = EmbeddingTables(shape.num_tokens, widths, kDeviation, seed);
+  tables = EmbeddingTables(shape, widths, kDeviation, seed);
   std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(tables.row_width() + shape.num_numeric)};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   sizes.push_back(num_outputs);

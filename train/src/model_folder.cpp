@@ -24,7 +24,7 @@ namespace limen::train {
 namespace {
 
 constexpr const char* kFormat = "limen-model";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr const char* kCardFile = "model.json";
 constexpr const char* kWeightsFile = "weights.safetensors";
 constexpr std::size_t kMostCardBytes = std::size_t{1} << 30U;
@@ -38,9 +38,9 @@ double least_size(const FeatureShape& shape, const ModelOptions& options) {
   double size = 0;
   for (const std::int32_t tokens : shape.num_tokens) size += tokens * (encoder.kind == EncoderKind::kMlp ? 1 : width);
   double outputs = 1;
-  if (options.head.kind == Head::kPostnet) {
+  if (has_evidence(options.head.kind)) {
     outputs = options.head.latent;
-    size += 2.0 * options.head.flows * outputs;
+    size += (options.head.kind == Head::kPostnet ? 2.0 : 1.0) * options.head.flows * outputs;
   }
   if (encoder.kind == EncoderKind::kFtTransformer) return size + encoder.blocks * width * width + width * outputs;
   const bool in_layers = encoder.sam == SamVariant::k3A || encoder.sam == SamVariant::k3E;
@@ -131,7 +131,8 @@ const ModelCard& Model::card() const { return state_->card; }
 Prediction Model::predict(const FeatureRows& rows) const {
   const FeatureShape& shape = state_->features.shape();
   if (rows.numeric.size() != rows.num_rows * shape.num_numeric ||
-      rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
+      rows.categorical.size() != rows.num_rows * shape.num_categorical() ||
+      rows.fraction.size() != rows.num_rows * shape.knots.size()) {
     throw InvalidInput("predict", "the rows are not of this model's features");
   }
   const Head head = state_->card.model.head.kind;
@@ -168,9 +169,9 @@ Model Model::load(const std::string& folder, const std::string& device, int num_
     const detail::JsonFields fields(json, "model.json", "");
     if (fields.text("format") != kFormat) fields.refuse("format", "is not limen-model");
     const std::int64_t version = fields.integer("version", 1, std::numeric_limits<std::int32_t>::max());
-    if (version > kVersion) {
-      fields.refuse("version",
-                    "is " + std::to_string(version) + ", this limen reads up to " + std::to_string(kVersion));
+    if (version != kVersion) {
+      fields.refuse("version", "is " + std::to_string(version) + ", this limen reads " + std::to_string(kVersion) +
+                                   (version > kVersion ? "" : ": train anew"));
     }
     ModelCard card = read_card(fields);
     if (const std::string error = device_error(device); !error.empty()) {

@@ -64,6 +64,8 @@ ModelOptions read_model(const JsonFields& fields) {
     options.encoder.hidden.push_back(width.get<int>());
   }
   options.encoder.dropout = fields.number("dropout");
+  options.encoder.attention_dropout = fields.number("attention_dropout");
+  options.encoder.feed_forward_dropout = fields.number("feed_forward_dropout");
   options.encoder.sam = read_choice<SamVariant>(fields, "sam");
   options.encoder.residual = fields.flag("residual");
   options.encoder.blocks = read_int(fields, "blocks", 1, 65'536);
@@ -74,6 +76,7 @@ ModelOptions read_model(const JsonFields& fields) {
   options.head.batch_norm = fields.flag("batch_norm");
   options.head.prior = read_numbers<2>(fields, "prior");
   options.head.regularizer = fields.number("regularizer");
+  options.head.budget = read_choice<Budget>(fields, "budget");
   options.head.passes = read_int(fields, "passes", 1, 65'536);
   options.head.members = read_int(fields, "members", 1, 1000);
   return options;
@@ -87,7 +90,11 @@ TrainOptions read_training(const JsonFields& fields) {
   options.schedule = read_choice<Schedule>(fields, "schedule");
   options.weight_decay = fields.number("weight_decay");
   options.clip = fields.number("clip");
+  options.token_dropout = fields.number("token_dropout");
+  options.embedding_decay = fields.number("embedding_decay");
   if (!fields.is_null("warm_up")) options.warm_up = read_int(fields, "warm_up");
+  if (!fields.is_null("fine_tune")) options.fine_tune = read_int(fields, "fine_tune");
+  options.selection = read_choice<Selection>(fields, "selection");
   options.patience = read_int(fields, "patience");
   options.seed = read_word(fields, "seed");
   options.num_threads = read_int(fields, "threads", 0, 4096);
@@ -150,6 +157,8 @@ Json to_json(const ModelOptions& options) {
           {"embedding", encoder.embedding},
           {"hidden", encoder.hidden},
           {"dropout", encoder.dropout},
+          {"attention_dropout", encoder.attention_dropout},
+          {"feed_forward_dropout", encoder.feed_forward_dropout},
           {"sam", to_string(encoder.sam)},
           {"residual", encoder.residual},
           {"blocks", encoder.blocks},
@@ -160,6 +169,7 @@ Json to_json(const ModelOptions& options) {
           {"batch_norm", head.batch_norm},
           {"prior", head.prior},
           {"regularizer", head.regularizer},
+          {"budget", to_string(head.budget)},
           {"passes", head.passes},
           {"members", head.members}};
 }
@@ -171,7 +181,11 @@ Json to_json(const TrainOptions& options, bool machine) {
                {"schedule", to_string(options.schedule)},
                {"weight_decay", options.weight_decay},
                {"clip", options.clip},
+               {"token_dropout", options.token_dropout},
+               {"embedding_decay", options.embedding_decay},
                {"warm_up", options.warm_up ? Json(*options.warm_up) : Json()},
+               {"fine_tune", options.fine_tune ? Json(*options.fine_tune) : Json()},
+               {"selection", to_string(options.selection)},
                {"patience", options.patience},
                {"seed", std::to_string(options.seed)}};
   if (machine) {
@@ -182,15 +196,11 @@ Json to_json(const TrainOptions& options, bool machine) {
 }
 
 Json to_json(const EpochReport& report) {
-  return {{"member", report.member},
-          {"epoch", report.epoch},
-          {"warm_up", report.warm_up},
-          {"loss", report.loss},
-          {"average_precision", report.average_precision},
-          {"roc_auc", report.roc_auc},
-          {"is_best", report.is_best},
-          {"seconds", report.seconds},
-          {"rows_per_second", report.rows_per_second}};
+  return {{"member", report.member},          {"epoch", report.epoch},
+          {"stage", to_string(report.stage)}, {"loss", report.loss},
+          {"log_loss", report.log_loss},      {"average_precision", report.average_precision},
+          {"roc_auc", report.roc_auc},        {"is_best", report.is_best},
+          {"seconds", report.seconds},        {"rows_per_second", report.rows_per_second}};
 }
 
 std::string to_json_line(const EpochReport& report) { return to_json(report).dump(); }
@@ -199,8 +209,9 @@ EpochReport read_epoch_report(const JsonFields& fields) {
   EpochReport report;
   report.member = read_int(fields, "member");
   report.epoch = read_int(fields, "epoch", 1);
-  report.warm_up = fields.flag("warm_up");
+  report.stage = read_choice<Stage>(fields, "stage");
   report.loss = fields.number("loss");
+  report.log_loss = fields.number("log_loss");
   report.average_precision = fields.number("average_precision");
   report.roc_auc = fields.number("roc_auc");
   report.is_best = fields.flag("is_best");

@@ -22,16 +22,17 @@ struct BatchView {
   std::size_t num_rows = 0;
   std::span<const float> numeric = {};
   std::span<const std::int32_t> categorical = {};
+  std::span<const float> fraction = {};      ///< of the features with knots
   std::span<const std::uint8_t> label = {};  ///< empty when predicting
 };
 
 /// What a network says about rows. Each of the same length; which ones are filled depends on the head.
 struct NetworkOutput {
-  std::vector<double> score = {};               ///< postnet: alpha_1 / (alpha_0 + alpha_1); else mean probability
-  std::vector<double> entropy = {};             ///< postnet: of the Beta; else of the mean probability
-  std::vector<double> evidence = {};            ///< postnet only: alpha_0 + alpha_1
-  std::vector<double> variance = {};            ///< of the probability (postnet: of the Beta)
-  std::vector<double> mutual_information = {};  ///< between the label and the network (postnet: of the Beta)
+  std::vector<double> score = {};     ///< postnet: alpha_1 / (alpha_0 + alpha_1); else probability, or its mean
+  std::vector<double> entropy = {};   ///< postnet, natpn: of the Beta, as what follows; else of the mean probability
+  std::vector<double> evidence = {};  ///< postnet and natpn only: alpha_0 + alpha_1
+  std::vector<double> variance = {};  ///< of the probability
+  std::vector<double> mutual_information = {};  ///< between the label and the network
 };
 
 /// A named array of numbers of a network: a parameter, a buffer, or part of the optimiser's state.
@@ -45,10 +46,12 @@ struct StepOptions {
   double learning_rate = 2e-3;
   double weight_decay = 0.0;
   double clip = 5.0;
+  double token_dropout = 0.0;    ///< probability with which a token becomes 0
+  double embedding_decay = 0.0;  ///< as weight_decay, of the embeddings of the tokens in the batch
   /// Seeds dropout: the same step with the same seed gives the same weights.
   std::uint64_t seed = 0;
-  /// Only the densities of postnet learn, by maximum likelihood.
-  bool warm_up = false;
+  /// Only the densities of postnet or natpn learn, by maximum likelihood.
+  bool densities_only = false;
 };
 
 class Network {

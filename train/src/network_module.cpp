@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "network_module.h"
 
+#include "fused_network.h"
 #include "limen/base/error.h"
-#include "torch_network.h"
 
 namespace limen::train {
 namespace {
 
-TorchNetwork& network(void* pointer) { return *static_cast<TorchNetwork*>(pointer); }
-const TorchNetwork& network(const void* pointer) { return *static_cast<const TorchNetwork*>(pointer); }
+FusedNetwork& network(void* pointer) { return *static_cast<FusedNetwork*>(pointer); }
+const FusedNetwork& network(const void* pointer) { return *static_cast<const FusedNetwork*>(pointer); }
 
 std::string check_device(const std::string& device) {
   if (device == "cpu") return {};
@@ -20,9 +20,9 @@ const NetworkModule kModule = {
     .create = [](const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
                  std::uint64_t seed, const std::string& device, int num_threads) -> void* {
       if (const std::string error = check_device(device); !error.empty()) throw InvalidInput("Network", error);
-      return new TorchNetwork(shape, options, class_counts, seed, num_threads);
+      return new FusedNetwork(shape, options, class_counts, seed, num_threads);
     },
-    .destroy = [](void* pointer) { delete static_cast<TorchNetwork*>(pointer); },
+    .destroy = [](void* pointer) { delete static_cast<FusedNetwork*>(pointer); },
     .train_step = [](void* pointer, const BatchView& batch,
                      const StepOptions& options) { return network(pointer).train_step(batch, options); },
     .predict = [](const void* pointer, const BatchView& batch,

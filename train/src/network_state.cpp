@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "fused_network.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
-#include "torch_network.h"
 
 namespace limen::train {
 namespace {
@@ -22,7 +22,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-struct TorchNetwork::Place {
+struct FusedNetwork::Place {
   std::string name = {};
   std::vector<std::int64_t> shape = {};
   float* data = nullptr;
@@ -30,7 +30,7 @@ struct TorchNetwork::Place {
   bool non_negative = false;
 };
 
-std::vector<TorchNetwork::Place> TorchNetwork::places(bool optimizer) {
+std::vector<FusedNetwork::Place> FusedNetwork::places(bool optimizer) {
   std::vector<Place> weights;
   std::vector<Place> moments;
   const auto add = [&](const std::string& name, const std::vector<std::int64_t>& shape, std::size_t offset,
@@ -39,7 +39,8 @@ std::vector<TorchNetwork::Place> TorchNetwork::places(bool optimizer) {
     moments.push_back({"adam.first." + name, shape, owner.first.data() + offset, size, false});
     moments.push_back({"adam.second." + name, shape, owner.second.data() + offset, size, true});
   };
-  for (Parameters* parameters : {&parameters_, &head_.parameters}) {
+  for (Parameters* parameters : {&parameters_, head_ ? &head_->parameters : nullptr, &norm_.parameters}) {
+    if (parameters == nullptr) continue;
     for (const Parameter& part : parameters->list) add(part.name, part.shape, part.offset, part.size, *parameters);
   }
   for (std::size_t feature = 0; feature < tables_.tables().size(); ++feature) {
@@ -47,6 +48,11 @@ std::vector<TorchNetwork::Place> TorchNetwork::places(bool optimizer) {
     add("embedding." + std::to_string(feature),
         {static_cast<std::int64_t>(table.num_tokens), static_cast<std::int64_t>(table.width)}, table.offset,
         table.num_tokens * table.width, tables_);
+    moments.push_back({"adam.steps.embedding." + std::to_string(feature),
+                       {static_cast<std::int64_t>(table.num_tokens)},
+                       tables_.steps.data() + table.token,
+                       table.num_tokens,
+                       true});
   }
   if (!norm_.mean.empty()) {
     const std::vector<std::int64_t> shape = {static_cast<std::int64_t>(norm_.mean.size())};
@@ -57,10 +63,10 @@ std::vector<TorchNetwork::Place> TorchNetwork::places(bool optimizer) {
   return weights;
 }
 
-std::vector<NamedArray> TorchNetwork::state(bool optimizer) const {
+std::vector<NamedArray> FusedNetwork::state(bool optimizer) const {
   std::vector<NamedArray> arrays;
   // places() hands out pointers to write through; here they are only read.
-  for (const Place& place : const_cast<TorchNetwork*>(this)->places(optimizer)) {
+  for (const Place& place : const_cast<FusedNetwork*>(this)->places(optimizer)) {
     arrays.push_back({place.name, place.shape, std::vector<float>(place.data, place.data + place.size)});
   }
   if (optimizer) {
@@ -74,7 +80,7 @@ std::vector<NamedArray> TorchNetwork::state(bool optimizer) const {
   return arrays;
 }
 
-void TorchNetwork::load_state(const std::vector<NamedArray>& arrays, bool optimizer) {
+void FusedNetwork::load_state(const std::vector<NamedArray>& arrays, bool optimizer) {
   float steps[4] = {};
   std::vector<Place> wanted = places(optimizer);
   if (optimizer) wanted.push_back({"adam.steps", {4}, steps, 4, true});
@@ -107,10 +113,9 @@ void TorchNetwork::load_state(const std::vector<NamedArray>& arrays, bool optimi
     throw InvalidInput("load_state", "array " + limen::quoted(given.begin()->first) + " is not of this network");
   }
   const auto whole = [](float value) { return std::floor(value) == value && value <= static_cast<float>(kHalf); };
-  if (optimizer) {
-    const std::vector<float>& counts = given.at("adam.steps")->values;
-    if (!std::all_of(counts.begin(), counts.end(), whole)) {
-      throw InvalidInput("load_state", "array \"adam.steps\" must hold whole numbers");
+  for (const auto& [name, array] : given) {
+    if (name.starts_with("adam.steps") && !std::all_of(array->values.begin(), array->values.end(), whole)) {
+      throw InvalidInput("load_state", "array " + limen::quoted(name) + " must hold whole numbers");
     }
   }
   for (const Place& place : wanted) {
@@ -124,7 +129,7 @@ void TorchNetwork::load_state(const std::vector<NamedArray>& arrays, bool optimi
     clock_.steps = count(0);
     head_clock_.steps = count(2);
   }
-  if (options_.head.kind == Head::kPostnet) head_.prepare();
+  if (head_) head_->prepare();
 }
 
 }  // namespace limen::train

@@ -16,7 +16,7 @@ struct Names;
 template <>
 struct Names<Head> {
   static constexpr const char* kWhat = "model";
-  static constexpr std::array<std::string_view, 3> kAll = {"postnet", "mc-dropout", "ensemble"};
+  static constexpr std::array<std::string_view, 4> kAll = {"postnet", "natpn", "mc-dropout", "ensemble"};
 };
 template <>
 struct Names<EncoderKind> {
@@ -31,7 +31,12 @@ struct Names<SamVariant> {
 template <>
 struct Names<GatedUnit> {
   static constexpr const char* kWhat = "gated unit";
-  static constexpr std::array<std::string_view, 2> kAll = {"geglu", "reglu"};
+  static constexpr std::array<std::string_view, 2> kAll = {"reglu", "geglu"};
+};
+template <>
+struct Names<Budget> {
+  static constexpr const char* kWhat = "certainty budget";
+  static constexpr std::array<std::string_view, 4> kAll = {"constant", "exp-half", "exp", "normal"};
 };
 template <>
 struct Names<Uncertainty> {
@@ -42,6 +47,16 @@ template <>
 struct Names<Schedule> {
   static constexpr const char* kWhat = "schedule";
   static constexpr std::array<std::string_view, 3> kAll = {"constant", "cosine", "step"};
+};
+template <>
+struct Names<Selection> {
+  static constexpr const char* kWhat = "selection";
+  static constexpr std::array<std::string_view, 2> kAll = {"average-precision", "log-loss"};
+};
+template <>
+struct Names<Stage> {
+  static constexpr const char* kWhat = "stage";
+  static constexpr std::array<std::string_view, 3> kAll = {"warm-up", "training", "fine-tune"};
 };
 
 template <typename Choice>
@@ -60,8 +75,11 @@ std::string_view to_string(Head head) { return name_of(head); }
 std::string_view to_string(EncoderKind kind) { return name_of(kind); }
 std::string_view to_string(SamVariant variant) { return name_of(variant); }
 std::string_view to_string(GatedUnit unit) { return name_of(unit); }
+std::string_view to_string(Budget budget) { return name_of(budget); }
 std::string_view to_string(Uncertainty uncertainty) { return name_of(uncertainty); }
 std::string_view to_string(Schedule schedule) { return name_of(schedule); }
+std::string_view to_string(Selection selection) { return name_of(selection); }
+std::string_view to_string(Stage stage) { return name_of(stage); }
 
 template <typename Choice>
 std::vector<std::string> names_of() {
@@ -82,21 +100,26 @@ template std::vector<std::string> names_of<Head>();
 template std::vector<std::string> names_of<EncoderKind>();
 template std::vector<std::string> names_of<SamVariant>();
 template std::vector<std::string> names_of<GatedUnit>();
+template std::vector<std::string> names_of<Budget>();
 template std::vector<std::string> names_of<Uncertainty>();
 template std::vector<std::string> names_of<Schedule>();
+template std::vector<std::string> names_of<Selection>();
 template Head parse<Head>(std::string_view);
 template EncoderKind parse<EncoderKind>(std::string_view);
 template SamVariant parse<SamVariant>(std::string_view);
 template GatedUnit parse<GatedUnit>(std::string_view);
+template Budget parse<Budget>(std::string_view);
 template Uncertainty parse<Uncertainty>(std::string_view);
 template Schedule parse<Schedule>(std::string_view);
+template Selection parse<Selection>(std::string_view);
+template Stage parse<Stage>(std::string_view);
 
 int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
 
 double default_learning_rate(EncoderKind kind) { return kind == EncoderKind::kMlp ? 2e-3 : 1e-3; }
 
 Uncertainty default_uncertainty(Head head) {
-  return head == Head::kPostnet ? Uncertainty::kEntropy : Uncertainty::kVariance;
+  return has_evidence(head) ? Uncertainty::kEntropy : Uncertainty::kVariance;
 }
 
 void validate(const TrainOptions& options) {
@@ -110,6 +133,12 @@ void validate(const TrainOptions& options) {
   require(options.clip >= 0 && std::isfinite(options.clip), "clip", options.clip, "at least 0");
   const int warm_up = options.warm_up.value_or(0);
   require(warm_up >= 0 && warm_up <= 1000, "warm_up", warm_up, "0 to 1000");
+  const int fine_tune = options.fine_tune.value_or(0);
+  require(fine_tune >= 0 && fine_tune <= 1000, "fine_tune", fine_tune, "0 to 1000");
+  require(options.token_dropout >= 0 && options.token_dropout < 1, "token_dropout", options.token_dropout,
+          "0 to below 1");
+  require(options.embedding_decay >= 0 && std::isfinite(options.embedding_decay), "embedding_decay",
+          options.embedding_decay, "at least 0");
   require(options.patience >= 1, "patience", options.patience, "at least 1");
   require(options.num_threads >= 0 && options.num_threads <= 4096, "num_threads", options.num_threads,
           "0 (all cores) to 4096");

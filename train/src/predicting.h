@@ -12,7 +12,7 @@ namespace limen::train::detail {
 
 /// What a network says about all rows.
 [[nodiscard]] inline NetworkOutput predict_rows(const Network& network, const FeatureRows& rows, std::uint64_t seed) {
-  return network.predict({rows.num_rows, rows.numeric, rows.categorical, {}}, seed);
+  return network.predict({rows.num_rows, rows.numeric, rows.categorical, rows.fraction, {}}, seed);
 }
 
 /// What the members of an ensemble say together: the mean probability, its entropy, the variance between members, and

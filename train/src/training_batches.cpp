@@ -53,13 +53,16 @@ void TrainingBatches::gather(std::size_t batch, TrainingBatch& into) const {
   const std::size_t num_numeric = shape_.num_numeric;
   const std::size_t num_categorical = shape_.num_categorical();
   into.numeric.resize(size * num_numeric);
+  const std::size_t num_knots = shape_.knots.size();
   into.categorical.resize(size * num_categorical);
+  into.fraction.resize(size * num_knots);
   into.label.resize(size);
   for (std::size_t at = 0; at < size; ++at) {
     const std::size_t row = order_[begin + at];
     std::copy_n(rows_.numeric.data() + row * num_numeric, num_numeric, into.numeric.data() + at * num_numeric);
     std::copy_n(rows_.categorical.data() + row * num_categorical, num_categorical,
                 into.categorical.data() + at * num_categorical);
+    std::copy_n(rows_.fraction.data() + row * num_knots, num_knots, into.fraction.data() + at * num_knots);
     into.label[at] = rows_.label[row];
   }
 }

@@ -22,9 +22,10 @@ namespace limen::train::detail {
 struct TrainingBatch {
   std::vector<float> numeric = {};
   std::vector<std::int32_t> categorical = {};
+  std::vector<float> fraction = {};
   std::vector<std::uint8_t> label = {};
 
-  [[nodiscard]] BatchView view() const { return {label.size(), numeric, categorical, label}; }
+  [[nodiscard]] BatchView view() const { return {label.size(), numeric, categorical, fraction, label}; }
 };
 
 /// The batches of an epoch from batch `first` on, put together by a thread of its own, a few ahead of the one in use.

@@ -59,6 +59,7 @@ std::string fingerprint(const TrainingSet& data, const ModelOptions& model, cons
   for (const FeatureRows* rows : {&data.train, &data.validation}) {
     hash.add(rows->numeric.data(), rows->numeric.size() * sizeof(float));
     hash.add(rows->categorical.data(), rows->categorical.size() * sizeof(std::int32_t));
+    hash.add(rows->fraction.data(), rows->fraction.size() * sizeof(float));
     hash.add(rows->label.data(), rows->label.size());
   }
   return std::to_string(hash.value());
@@ -84,7 +85,8 @@ std::array<double, 2> class_counts(const FeatureRows& rows) {
 void check_rows(const FeatureRows& rows, const FeatureShape& shape, const char* name) {
   const auto refuse = [&](const std::string& what) { throw InvalidInput("train", std::string() + name + what); };
   if (rows.label.size() != rows.num_rows || rows.numeric.size() != rows.num_rows * shape.num_numeric ||
-      rows.categorical.size() != rows.num_rows * shape.num_categorical()) {
+      rows.categorical.size() != rows.num_rows * shape.num_categorical() ||
+      rows.fraction.size() != rows.num_rows * shape.knots.size()) {
     refuse(" rows: the arrays do not fit the number of rows");
   }
   if (rows.num_rows > std::numeric_limits<std::uint32_t>::max()) refuse(" rows: there are more than 2^32");
@@ -122,8 +124,12 @@ class Trainer {
   Trainer(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options, const TrainHooks& hooks)
       : data_(data), model_(model), options_(options), hooks_(hooks) {
     num_members_ = model.head.kind == Head::kEnsemble ? model.head.members : 1;
-    const int default_warm_up = model.head.latent >= 32 ? 1 : 0;
-    warm_up_ = model.head.kind == Head::kPostnet ? options.warm_up.value_or(default_warm_up) : 0;
+    if (has_evidence(model.head.kind)) {
+      const bool natural = model.head.kind == Head::kNatpn;
+      const int default_warm_up = natural ? 3 : model.head.latent >= 32 ? 1 : 0;
+      warm_up_ = options.warm_up.value_or(default_warm_up);
+      fine_tune_ = options.fine_tune.value_or(natural ? 5 : 0);
+    }
     learning_rate_ = options.learning_rate.value_or(default_learning_rate(model.encoder.kind));
     batch_ = static_cast<std::size_t>(options.batch.value_or(default_batch(data.train.num_rows)));
     num_batches_ = (data.train.num_rows + batch_ - 1) / batch_;
@@ -165,10 +171,15 @@ class Trainer {
                      options_.num_threads);
   }
 
-  [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs; }
+  [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs + fine_tune_; }
+  [[nodiscard]] Stage stage() const {
+    return at_.epoch <= warm_up_                     ? Stage::kWarmUp
+           : at_.epoch <= warm_up_ + options_.epochs ? Stage::kTraining
+                                                     : Stage::kFineTune;
+  }
 
   [[nodiscard]] double learning_rate(int epoch, std::size_t batch) const {
-    if (epoch <= warm_up_) return learning_rate_;
+    if (stage() != Stage::kTraining) return learning_rate_;
     const double step =
         static_cast<double>(epoch - warm_up_ - 1) * static_cast<double>(num_batches_) + static_cast<double>(batch);
     const double share = step / (static_cast<double>(options_.epochs) * static_cast<double>(num_batches_));
@@ -183,12 +194,26 @@ class Trainer {
   }
 
   void train_member() {
-    while (at_.epoch <= num_epochs() && at_.since_best < options_.patience) {
+    while (at_.epoch <= num_epochs()) {
       if (!train_epoch()) return;
       end_epoch();
       if (!result_.diverged.empty()) return;
+      if (stage() == Stage::kTraining && at_.since_best >= options_.patience) {
+        at_.epoch = warm_up_ + options_.epochs + 1;
+      }
+      if (at_.epoch == warm_up_ + options_.epochs + 1 && fine_tune_ > 0) start_fine_tuning();
       save();
     }
+  }
+
+  /// The best epoch's network, and an optimiser that has seen nothing.
+  void start_fine_tuning() {
+    if (best_weights_.empty()) {
+      at_.epoch = num_epochs() + 1;
+      return;
+    }
+    start_member();
+    network_->load_state(best_weights_, false);
   }
 
   /// Whether the loss stayed finite.
@@ -196,7 +221,6 @@ class Trainer {
     const auto start = Clock::now();
     const double seconds_before = at_.seconds;
     const std::size_t rows_before = at_.batch * batch_;
-    const bool warm_up = at_.epoch <= warm_up_;
     std::size_t rows_done = rows_before;
     detail::TrainingBatches batches(
         data_.shape, data_.train,
@@ -208,8 +232,10 @@ class Trainer {
       const double loss = network_->train_step(batch->view(), {.learning_rate = learning_rate(at_.epoch, at_.batch),
                                                                .weight_decay = options_.weight_decay,
                                                                .clip = options_.clip,
+                                                               .token_dropout = options_.token_dropout,
+                                                               .embedding_decay = options_.embedding_decay,
                                                                .seed = mix(seed_of(0, 1) + step),
-                                                               .warm_up = warm_up});
+                                                               .densities_only = stage() != Stage::kTraining});
       if (!std::isfinite(loss)) {
         report_divergence("the loss is not a number");
         return false;
@@ -231,11 +257,11 @@ class Trainer {
     EpochReport report;
     report.member = at_.member;
     report.epoch = at_.epoch;
-    report.warm_up = at_.epoch <= warm_up_;
+    report.stage = stage();
     report.loss = at_.loss_sum / static_cast<double>(data_.train.num_rows);
     report.seconds = at_.seconds;
     report.rows_per_second = static_cast<double>(data_.train.num_rows) / at_.seconds;
-    if (!report.warm_up) {
+    if (report.stage != Stage::kWarmUp) {
       const NetworkOutput output = detail::predict_rows(*network_, data_.validation, seed_of(1, 0));
       if (std::ranges::any_of(output.score, [](double score) { return !std::isfinite(score); })) {
         report_divergence("a score is not a number");
@@ -243,7 +269,8 @@ class Trainer {
       }
       report.average_precision = average_precision(output.score, data_.validation.label);
       report.roc_auc = roc_auc(output.score, data_.validation.label);
-      report.is_best = !at_.best || report.average_precision > at_.best->average_precision;
+      report.log_loss = log_loss(output.score, data_.validation.label);
+      report.is_best = is_better(report);
       const double first_loss = at_.best ? at_.best->loss : report.loss;
       if (report.is_best) {
         best_weights_ = network_->state(false);
@@ -251,7 +278,7 @@ class Trainer {
         at_.since_best = 0;
       } else {
         ++at_.since_best;
-        if (report.loss > 5 * std::abs(first_loss) + 1) {
+        if (report.stage == Stage::kTraining && report.loss > 5 * std::abs(first_loss) + 1) {
           report_divergence("the loss rose from " + number_text(first_loss) + " to " + number_text(report.loss));
         }
       }
@@ -264,6 +291,21 @@ class Trainer {
     if (hooks_.epoch) hooks_.epoch(report);
   }
 
+  [[nodiscard]] bool is_better(const EpochReport& report) const {
+    if (!at_.best) return true;
+    // What fine-tuning is for is the evidence: it may cost a little.
+    if (report.stage == Stage::kFineTune) {
+      double before = 0;
+      for (const EpochReport& past : at_.history) {
+        if (past.member == at_.member && past.stage == Stage::kTraining && past.is_best)
+          before = past.average_precision;
+      }
+      return report.average_precision >= 0.99 * before;
+    }
+    return options_.selection == Selection::kLogLoss ? report.log_loss < at_.best->log_loss
+                                                     : report.average_precision > at_.best->average_precision;
+  }
+
   void report_divergence(const std::string& what) {
     const std::string best = at_.best ? "the weights of epoch " + std::to_string(at_.best->epoch) + " are kept"
                                       : std::string("no epoch was finished before");
@@ -271,7 +313,7 @@ class Trainer {
                        std::to_string(at_.batch + 1) + ": " + what + "; " + best + ". Try a learning rate of " +
                        number_text(std::min(learning_rate_ / 4, 1e-3)) +
                        (options_.clip == 0 || options_.clip > 1 ? ", gradients clipped at 1" : "") +
-                       (model_.head.kind == Head::kPostnet && warm_up_ == 0 ? ", or one warm-up epoch" : "");
+                       (has_evidence(model_.head.kind) && warm_up_ == 0 ? ", or one warm-up epoch" : "");
   }
 
   void report_progress(std::size_t rows_done, double rows_per_second) const {
@@ -386,7 +428,8 @@ class Trainer {
   const TrainOptions& options_;
   const TrainHooks& hooks_;
   int num_members_ = 1;
-  int warm_up_ = 0;
+  int warm_up_ = 0;    // epochs
+  int fine_tune_ = 0;  // the same
   double learning_rate_ = 0;
   std::size_t batch_ = 0;  // rows
   std::size_t num_batches_ = 0;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "limen/base/error.h"
 
@@ -33,12 +34,12 @@ void require_count(const std::string& name, int value) {
 
 void validate(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts) {
   if (shape.num_numeric + shape.num_categorical() == 0) throw InvalidInput("Network", "there are no features");
-  for (std::size_t at = 0; at < shape.bins.size(); ++at) {
-    const auto [numeric, categorical] = shape.bins[at];
+  for (std::size_t at = 0; at < shape.knots.size(); ++at) {
+    const auto [numeric, categorical] = shape.knots[at];
     const bool increases =
-        at == 0 || (numeric > shape.bins[at - 1].numeric && categorical > shape.bins[at - 1].categorical);
+        at == 0 || (numeric > shape.knots[at - 1].numeric && categorical > shape.knots[at - 1].categorical);
     if (increases && numeric < shape.num_numeric && categorical < shape.num_categorical()) continue;
-    throw InvalidInput("Network", "bins[" + text(at) + "] is input " + text(numeric) + " and feature " +
+    throw InvalidInput("Network", "knots[" + text(at) + "] is input " + text(numeric) + " and feature " +
                                       text(categorical) + ", must be of the " + text(shape.num_numeric) +
                                       " inputs and " + text(shape.num_categorical()) + " features, in their order");
   }
@@ -51,7 +52,11 @@ void validate(const FeatureShape& shape, const ModelOptions& options, std::array
   for (std::size_t layer = 0; layer < encoder.hidden.size(); ++layer) {
     require_count("hidden[" + text(layer) + "]", encoder.hidden[layer]);
   }
-  require(encoder.dropout >= 0 && encoder.dropout < 1, "Network", "dropout", encoder.dropout, "in [0, 1)");
+  for (const auto& [name, rate] :
+       {std::pair("dropout", encoder.dropout), std::pair("attention_dropout", encoder.attention_dropout),
+        std::pair("feed_forward_dropout", encoder.feed_forward_dropout)}) {
+    require(rate >= 0 && rate < 1, "Network", name, rate, "in [0, 1)");
+  }
   if (encoder.kind != EncoderKind::kMlp) require_count("blocks", encoder.blocks);
   if (encoder.kind == EncoderKind::kFtTransformer) {
     require_count("heads", encoder.heads);
@@ -65,7 +70,7 @@ void validate(const FeatureShape& shape, const ModelOptions& options, std::array
     require(encoder.dropout > 0, "Network", "dropout", encoder.dropout, "> 0 for mc-dropout");
     require_count("passes", head.passes);
   }
-  if (head.kind != Head::kPostnet) return;
+  if (!has_evidence(head.kind)) return;
   require_count("latent", head.latent);
   require_count("flows", head.flows);
   require(head.regularizer >= 0 && std::isfinite(head.regularizer), "Network", "regularizer", head.regularizer,
@@ -83,9 +88,13 @@ void validate(const StepOptions& options, Head head) {
           options.learning_rate, ">= 0 and finite");
   require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "train_step", "weight_decay",
           options.weight_decay, ">= 0 and finite");
+  require(options.token_dropout >= 0 && options.token_dropout < 1, "train_step", "token_dropout", options.token_dropout,
+          "in [0, 1)");
+  require(options.embedding_decay >= 0 && std::isfinite(options.embedding_decay), "train_step", "embedding_decay",
+          options.embedding_decay, ">= 0 and finite");
   require(options.clip >= 0, "train_step", "clip", options.clip, ">= 0");
-  if (options.warm_up && head != Head::kPostnet) {
-    throw InvalidInput("train_step", "warm_up is for postnet, whose densities it fits");
+  if (options.densities_only && !has_evidence(head)) {
+    throw InvalidInput("train_step", "densities_only is for postnet and natpn");
   }
 }
 
@@ -97,6 +106,7 @@ void check_batch(const char* function, const FeatureShape& shape, const BatchVie
   if (labels && batch.num_rows == 0) throw InvalidInput(function, "the batch has no rows");
   require_size("numeric", batch.numeric.size(), batch.num_rows * shape.num_numeric);
   require_size("categorical", batch.categorical.size(), batch.num_rows * shape.num_categorical());
+  require_size("fraction", batch.fraction.size(), batch.num_rows * shape.knots.size());
   if (labels) require_size("label", batch.label.size(), batch.num_rows);
   const std::size_t features = shape.num_categorical();
   for (std::size_t row = 0; row < batch.num_rows; ++row) {
@@ -105,6 +115,16 @@ void check_batch(const char* function, const FeatureShape& shape, const BatchVie
       if (token >= 0 && token < shape.num_tokens[feature]) continue;
       throw InvalidInput(function, "token of feature " + text(feature) + " in row " + text(row) + " is " + text(token) +
                                        ", must be from 0 to " + text(shape.num_tokens[feature] - 1));
+    }
+  }
+  for (std::size_t row = 0; row < batch.num_rows; ++row) {
+    for (std::size_t at = 0; at < shape.knots.size(); ++at) {
+      const std::size_t feature = shape.knots[at].categorical;
+      const bool is_last = batch.categorical[row * features + feature] + 1 == shape.num_tokens[feature];
+      if (!is_last || batch.fraction[row * shape.knots.size() + at] == 0) continue;
+      throw InvalidInput(function, "fraction " + text(at) + " in row " + text(row) + " is " +
+                                       text(batch.fraction[row * shape.knots.size() + at]) +
+                                       ", must be 0 at the last token");
     }
   }
   for (std::size_t row = 0; labels && row < batch.num_rows; ++row) {

@@ -137,6 +137,23 @@ double average_precision(std::span<const double> score, std::span<const std::uin
   return sum / true_positives;
 }
 
+double log_loss(std::span<const double> score, std::span<const std::uint8_t> label) {
+  if (score.size() != label.size() || score.empty()) {
+    throw InvalidInput("log_loss", "there are " + std::to_string(score.size()) + " scores and " +
+                                       std::to_string(label.size()) + " labels, must be equally many, at least one");
+  }
+  constexpr double kLeast = 1e-12;
+  double sum = 0;
+  for (std::size_t row = 0; row < score.size(); ++row) {
+    if (!(score[row] >= 0 && score[row] <= 1)) {
+      throw InvalidInput("log_loss", "score[" + std::to_string(row) + "] must be between 0 and 1");
+    }
+    const double p = std::clamp(score[row], kLeast, 1 - kLeast);
+    sum -= label[row] != 0 ? std::log(p) : std::log1p(-p);
+  }
+  return sum / static_cast<double>(score.size());
+}
+
 double roc_auc(std::span<const double> score, std::span<const std::uint8_t> label) {
   double negatives_so_far = 0;
   double positives_so_far = 0;

@@ -126,7 +126,7 @@ class ColumnFitter {
   DateFormat date_format_ = DateFormat::kText;
   std::int64_t min_count_;
   std::int32_t hash_buckets_;
-  std::size_t numeric_bins_;
+  std::size_t numeric_knots_;
 
   std::int64_t present_ = 0;
   std::int64_t missing_ = 0;

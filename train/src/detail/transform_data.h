@@ -21,7 +21,7 @@ constexpr std::int64_t kMostTokens = 10'000'000;
 constexpr std::int64_t kMostTokensTogether = 1'000'000'000;
 constexpr std::size_t kMostColumns = 1'000'000;
 constexpr double kMostClip = 1e6;
-constexpr int kMostBins = 1024;
+constexpr int kMostKnots = 1024;
 
 struct NumericEncoding {
   Scaling scaling = Scaling::kLinear;  ///< kLinear or kLog
@@ -29,13 +29,13 @@ struct NumericEncoding {
   double scale = 1;                    ///< finite, above 0
   bool value = true;                   ///< an input of the value
   bool indicator = false;              ///< behind it, an input that says whether it is missing
-  /// Where the bins of the token begin, but the lowest: finite, increasing. Empty: no token.
-  std::vector<double> edges = {};
+  /// Finite, increasing, at least three. Empty: no token.
+  std::vector<double> knots = {};
 
   [[nodiscard]] std::size_t num_inputs() const { return (value ? 1U : 0U) + (indicator ? 1U : 0U); }
-  [[nodiscard]] bool has_token() const { return !edges.empty(); }
-  /// 0 for missing, then the bins.
-  [[nodiscard]] std::int32_t num_tokens() const { return static_cast<std::int32_t>(edges.size()) + 2; }
+  [[nodiscard]] bool has_token() const { return !knots.empty(); }
+  /// 0 for missing, then the knots.
+  [[nodiscard]] std::int32_t num_tokens() const { return static_cast<std::int32_t>(knots.size()) + 1; }
 };
 
 struct CategoricalEncoding {

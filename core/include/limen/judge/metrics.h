@@ -43,6 +43,10 @@ struct Evaluation {
 /// lengths differ, a score is NaN, or there is no positive.
 [[nodiscard]] double average_precision(std::span<const double> score, std::span<const std::uint8_t> label);
 
+/// The mean of -ln of the probability that a score gives to the label, probabilities being kept 1e-12 away from 0
+/// and 1. O(n). Throws InvalidInput when lengths differ, there are no rows, or a score is not between 0 and 1.
+[[nodiscard]] double log_loss(std::span<const double> score, std::span<const std::uint8_t> label);
+
 /// The chance that a positive has a higher score than a negative, ties counting half. O(n log n). Throws InvalidInput,
 /// also when there is only one class.
 [[nodiscard]] double roc_auc(std::span<const double> score, std::span<const std::uint8_t> label);

@@ -49,9 +49,9 @@ struct FeatureOptions {
   std::map<std::string, Scaling> scaling_of = {};  ///< for single numeric columns
   /// Scaled values are clipped to -clip .. clip. 0.001 to 1e6.
   double clip = 10;
-  /// A numeric column also has a token: the number of its bin, of at most so many that hold about equally many training
-  /// rows each. 0 to 1024; below 3: no token.
-  int numeric_bins = 32;
+  /// A numeric column also has a vector, a function of the value that is linear between at most so many knots, with
+  /// about equally many training rows at each. 0 to 1024; below 3: none.
+  int numeric_knots = 48;
   /// A value has a token of its own when at least so many training rows have it. 1 or more.
   std::int64_t min_count = 5;
   /// A column with more different values than this in training is hashed. 1 to 10,000,000.
@@ -101,8 +101,11 @@ struct TransformData;
 /// The fitted way from raw columns to what a network sees. Immutable; a copy is cheap and shares its data.
 ///
 /// Numeric column: one input, clip((f(x) - center) / scale), 0 for a missing value; when training had missing values
-/// one more input behind it, 1 for a missing value and 0 else. Infinite values are missing values. And one token,
-/// unless the column has fewer than three bins: 0 for a missing value, else 1 + the number of bin edges at or below x.
+/// one more input behind it, 1 for a missing value and 0 else. Infinite values are missing values. And, unless the
+/// column has fewer than three knots k_0 < ... < k_K, one token with a fraction (FeatureRows): token 0 for a missing
+/// value, else 1 + b where k_b is the last knot at or below x, but at least k_0 and at most k_(K-1), and the fraction
+/// (x - k_b) / (k_(b+1) - k_b), at least -1 and at most 2: beyond the last knot the function goes on for as long as
+/// the last interval.
 ///
 /// Categorical column: one token. 0: a value that training had not, or too rarely. Then, only when training had at
 /// least min_count missing values, a token of missing (else a missing value is 0). Then the values of the vocabulary,
@@ -162,10 +165,11 @@ class FeatureTransform {
 /// exponential one 3.6, a log-normal one with sigma 1 6.4.) Columns without any value or with one single value are left
 /// out, with a note; a column of one value and missing ones keeps its missing indicator.
 ///
-/// Bins of numeric columns: one per value when there are at most numeric_bins different ones; else the k-th edge is the
-/// value of rank floor(k n / numeric_bins) of n (from 0), or, where the edge before is that value already, the next
-/// larger one there is: a value of many rows has a bin of its own. The lowest value counts as an edge before the first.
-/// Then, from below, a bin of fewer than min_count values is joined with the one above it, the last with the one below.
+/// Knots of numeric columns: the different values of at least min_count rows, and the lowest and the highest, when
+/// there are at most numeric_knots different values. Else, of at most numeric_knots and as many as leave min_count rows
+/// to each: the lowest and the highest value; the values of so many rows that they fill a share of their own (a column
+/// that is mostly 0 has a knot there, and one for each of its other frequent values); and of what is left, values at
+/// equal distances in rows.
 class FeatureFitter {
  public:
   /// Throws InvalidInput for options that cannot be.

@@ -12,13 +12,19 @@
 namespace limen::train {
 
 /// Where score and uncertainty come from.
-enum class Head { kPostnet, kMcDropout, kEnsemble };
+enum class Head { kPostnet, kNatpn, kMcDropout, kEnsemble };
 enum class EncoderKind { kMlp, kSam, kFtTransformer };
 /// Pairwise interactions of SAM: second or third order; a(ll) learned weights or e(lement-wise).
 enum class SamVariant { k2A, k2E, k3A, k3E };
-enum class GatedUnit { kGeglu, kReglu };
+enum class GatedUnit { kReglu, kGeglu };
+/// Evidence that natpn gives out over its latent space of D dimensions: 1, e^(D / 2), e^D or (4 pi)^(D / 2).
+enum class Budget { kConstant, kExpHalf, kExp, kNormal };
 enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation };
 enum class Schedule { kConstant, kCosine, kStep };
+/// Which epoch is the best one on the validation rows.
+enum class Selection { kAveragePrecision, kLogLoss };
+/// What an epoch fits: only the densities of postnet or natpn first and last, everything in between.
+enum class Stage { kWarmUp, kTraining, kFineTune };
 
 struct EncoderOptions {
   EncoderKind kind = EncoderKind::kMlp;
@@ -26,21 +32,24 @@ struct EncoderOptions {
   int embedding = 16;
   /// Widths of the hidden layers of mlp, and of the layers behind sam.
   std::vector<int> hidden = {128, 64};
-  double dropout = 0.0;  ///< 0 to below 1; mc-dropout needs more than 0
+  double dropout = 0.0;  ///< 0 to below 1; mc-dropout needs more than 0; ft-transformer: of what each part adds
+  double attention_dropout = 0.2;     ///< ft-transformer: of the attention weights
+  double feed_forward_dropout = 0.1;  ///< ft-transformer: of the inner layer
   SamVariant sam = SamVariant::k2A;
   bool residual = true;  ///< sam: adds the embeddings to their interactions, or passes them on beside
   int blocks = 2;        ///< ft-transformer: transformer blocks; sam 3a and 3e: layers of interactions
   int heads = 4;         ///< ft-transformer: attention heads; divides `embedding`
-  GatedUnit gated = GatedUnit::kGeglu;
+  GatedUnit gated = GatedUnit::kReglu;
 };
 
 struct HeadOptions {
   Head kind = Head::kPostnet;
-  int latent = 8;                            ///< postnet: dimension of z
-  int flows = 6;                             ///< postnet: radial flows per class
-  bool batch_norm = false;                   ///< postnet: batch norm on z
-  std::array<double, 2> prior = {1.0, 1.0};  ///< postnet: prior counts of negatives and positives
-  double regularizer = 1e-5;                 ///< postnet: weight of the entropy
+  int latent = 8;                            ///< postnet, natpn: dimension D of z
+  int flows = 6;                             ///< postnet: radial flows per class; natpn: in all
+  bool batch_norm = false;                   ///< postnet, natpn: batch norm on z
+  std::array<double, 2> prior = {1.0, 1.0};  ///< postnet, natpn: prior counts of negatives and positives
+  double regularizer = 1e-5;                 ///< postnet, natpn: weight of the entropy
+  Budget budget = Budget::kNormal;           ///< natpn
   int passes = 10;                           ///< mc-dropout: passes per prediction
   int members = 5;                           ///< ensemble: networks
 };
@@ -56,22 +65,37 @@ struct TrainOptions {
   std::optional<double> learning_rate = {};  ///< of Adam; unset: see default_learning_rate
   Schedule schedule = Schedule::kCosine;
   double weight_decay = 0.0;
-  double clip = 5.0;                ///< largest norm of the gradient; 0: no clipping
-  std::optional<int> warm_up = {};  ///< epochs that fit only the densities of postnet; unset: 1 when latent >= 32
-  int patience = 10;                ///< epochs without better average precision before stopping
+  double clip = 5.0;  ///< largest norm of the gradient; 0: no clipping
+  /// In training a token becomes the one of unseen values with this probability, so that it is learned what an unseen
+  /// value means. 0 to below 1.
+  double token_dropout = 0.0;
+  /// Embeddings of the tokens in a batch shrink by this share of the learning rate at each step.
+  double embedding_decay = 0.0;
+  /// postnet, natpn: epochs that fit the densities alone before all else; unset: natpn 3, postnet 1 when latent >= 32.
+  std::optional<int> warm_up = {};
+  /// postnet, natpn: epochs that fit the densities alone to the best epoch's network; unset: natpn 5, postnet none.
+  std::optional<int> fine_tune = {};
+  Selection selection = Selection::kAveragePrecision;
+  int patience = 10;  ///< epochs without a better one before stopping
   std::uint64_t seed = 0;
   int num_threads = 0;         ///< 0: all cores
   std::string device = "cpu";  ///< cpu; others are refused
 };
 
-/// The names that flags and files use: "postnet", "mc-dropout", "ensemble"; "mlp", "sam", "ft-transformer"; "2a" and so
-/// on.
+/// Whether the head gives a Beta posterior, with evidence.
+[[nodiscard]] constexpr bool has_evidence(Head head) { return head == Head::kPostnet || head == Head::kNatpn; }
+
+/// The names that flags and files use: "postnet", "natpn", "mc-dropout", "ensemble"; "mlp", "sam", "ft-transformer";
+/// "2a" and so on.
 [[nodiscard]] std::string_view to_string(Head head);
 [[nodiscard]] std::string_view to_string(EncoderKind kind);
 [[nodiscard]] std::string_view to_string(SamVariant variant);
 [[nodiscard]] std::string_view to_string(GatedUnit unit);
+[[nodiscard]] std::string_view to_string(Budget budget);
 [[nodiscard]] std::string_view to_string(Uncertainty uncertainty);
 [[nodiscard]] std::string_view to_string(Schedule schedule);
+[[nodiscard]] std::string_view to_string(Selection selection);
+[[nodiscard]] std::string_view to_string(Stage stage);
 /// All names of a choice, in the order of its values.
 template <typename Choice>
 [[nodiscard]] std::vector<std::string> names_of();
@@ -84,8 +108,8 @@ template <typename Choice>
 /// 0.002 for mlp, 0.001 for sam and ft-transformer.
 [[nodiscard]] double default_learning_rate(EncoderKind kind);
 
-/// What a head's column `uncertainty` holds unless something else is asked for: the entropy of postnet's Beta, else the
-/// variance between passes or members.
+/// What a head's column `uncertainty` holds unless something else is asked for: the entropy of the Beta of postnet and
+/// natpn, else the variance between passes or members.
 [[nodiscard]] Uncertainty default_uncertainty(Head head);
 
 }  // namespace limen::train

@@ -20,12 +20,13 @@ struct TrainingSet {
 /// One epoch of one network.
 struct EpochReport {
   int member = 0;  ///< of an ensemble, from 0
-  int epoch = 0;   ///< from 1; warm-up epochs come first and count
-  bool warm_up = false;
+  int epoch = 0;   ///< from 1; epochs of all stages count
+  Stage stage = Stage::kTraining;
   double loss = 0;               ///< mean over the training rows while they were learned from
-  double average_precision = 0;  ///< on the validation rows; 0 in warm-up
+  double average_precision = 0;  ///< on the validation rows; 0 in warm-up, as the next two
   double roc_auc = 0;
-  bool is_best = false;  ///< best average precision so far
+  double log_loss = 0;
+  bool is_best = false;  ///< its weights are the best so far
   double seconds = 0;
   double rows_per_second = 0;
 };
@@ -72,8 +73,10 @@ struct TrainResult {
 void validate(const TrainOptions& options);
 
 /// Trains one network, or the members of an ensemble one after the other, by Adam on shuffled mini-batches, which a
-/// second thread puts together. After every epoch the validation rows are scored; the weights of the epoch with the
-/// highest average precision are kept, and `patience` epochs without a better one end the training.
+/// second thread puts together. After every epoch the validation rows are scored; the weights of the best epoch
+/// (`selection`) are kept, and `patience` epochs without a better one end the training. Epochs of fine-tuning then fit
+/// the densities alone, by maximum likelihood, with the best epoch's encoder; their result is kept unless it costs more
+/// than a hundredth of the average precision.
 ///
 /// Learning rate: constant; cosine, from learning_rate to a hundredth of it over all steps; or step, a third of it from
 /// 60% of the steps and a ninth from 85%.

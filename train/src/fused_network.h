@@ -8,20 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "density_head.h"
 #include "embedding_tables.h"
 #include "encoder.h"
+#include "latent_norm.h"
 #include "network.h"
 #include "parameters.h"
-#include "posterior_head.h"
 
 namespace limen::train {
 
 /// A batch is cut into chunks of rows of fixed size and the chunks are gathered in groups; a group's gradients are
 /// added up in order, then those of the groups. Threads take whole groups: the result does not depend on their number.
-class TorchNetwork {
+class FusedNetwork {
  public:
   /// num_threads: that work on one batch; 0: all cores.
-  TorchNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+  FusedNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
                std::uint64_t seed, int num_threads);
 
   double train_step(const BatchView& batch, const StepOptions& options);
@@ -51,10 +52,10 @@ class TorchNetwork {
   Parameters parameters_ = {};
   EmbeddingTables tables_ = {};
   std::unique_ptr<Encoder> encoder_;
-  PosteriorHead head_ = {};  // postnet only
+  std::unique_ptr<DensityHead> head_;  // postnet and natpn only
   LatentNorm norm_ = LatentNorm();
   AdamClock clock_ = {};       // of the encoder
-  AdamClock head_clock_ = {};  // of the flows, which also learn alone
+  AdamClock head_clock_ = {};  // of the head, whose flows also learn alone
   std::shared_ptr<Buffers> buffers_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_network.h"
+#include "fused_network.h"
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -12,6 +12,7 @@
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
+#include "limen/base/random.h"
 #include "limen/base/uninitialized_vector.h"
 #include "validate.h"
 
@@ -41,15 +42,28 @@ double coin_entropy(double p) {
   return (p > 0 ? -p * std::log(p) : p * 0) + (q > 0 ? -q * std::log(q) : 0);
 }
 
+/// Some tokens of features without knots become those of values that training has not seen.
+void drop_tokens(const FeatureShape& shape, std::span<std::int32_t> tokens, const StepOptions& options) {
+  constexpr std::uint64_t kStream = std::uint64_t{1} << 60U;  // none of the chunks'
+  CounterRandom random(options.seed, kStream);
+  std::vector<std::uint8_t> drops(shape.num_categorical(), 1);
+  for (const KnotInput& knots : shape.knots) drops[knots.categorical] = 0;
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    if (drops[at % drops.size()] != 0 && random.uniform() < options.token_dropout) tokens[at] = 0;
+  }
+}
+
 std::size_t ceil_div(std::size_t number, std::size_t by) { return (number + by - 1) / by; }
 
 }  // namespace
 
 // Memory that is kept from step to step.
-struct TorchNetwork::Buffers {
+struct FusedNetwork::Buffers {
   std::vector<std::unique_ptr<Encoder::Workspace>> workspace = {};  // per group; with batch norm per chunk
+  std::vector<std::int32_t> tokens = {};                            // of a batch of which some are dropped
   std::vector<float> output = {};
   std::vector<float> output_gradient = {};
+  std::vector<float> norm_gradient = {};
   std::vector<float> table_gradient = {};
   std::vector<std::vector<float>> gradient = {};        // per group
   std::vector<std::vector<double>> head_gradient = {};  // per group
@@ -62,15 +76,16 @@ struct TorchNetwork::Buffers {
 };
 
 // Memory of one thread while it predicts.
-struct TorchNetwork::PredictBuffers {
+struct FusedNetwork::PredictBuffers {
   std::unique_ptr<Encoder::Workspace> workspace;
   UninitializedVector<float> outputs = {};
   std::vector<double> scratch = {};
   std::vector<float> numeric = {};  // of a chunk that is filled up
   std::vector<std::int32_t> categorical = {};
+  std::vector<float> fraction = {};
 };
 
-struct TorchNetwork::Batch {
+struct FusedNetwork::Batch {
   const BatchView& view;
   const StepOptions& options;
   std::size_t num_chunks = 0;
@@ -86,45 +101,47 @@ struct TorchNetwork::Batch {
   [[nodiscard]] std::size_t first_chunk(std::size_t group) const { return group * num_chunks / num_groups; }
 };
 
-TorchNetwork::TorchNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
+FusedNetwork::FusedNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
                            std::uint64_t seed, int num_threads)
     : shape_(shape), options_(options), buffers_(std::make_shared<Buffers>(num_threads)) {
   validate(shape, options, class_counts);
-  const bool postnet = options.head.kind == Head::kPostnet;
-  num_outputs_ = postnet ? options.head.latent : 1;
+  const bool density = has_evidence(options.head.kind);
+  num_outputs_ = density ? options.head.latent : 1;
   encoder_ = make_encoder(shape, options.encoder, num_outputs_, seed, parameters_, tables_);
   buffers_->blocks = parameters_.blocks();
-  if (postnet) {
-    head_ = PosteriorHead(options.head, class_counts, seed);
+  if (density) {
+    head_ = make_density_head(options.head, class_counts, seed);
     if (options.head.batch_norm) norm_ = LatentNorm(static_cast<std::size_t>(options.head.latent));
   }
 }
 
-void TorchNetwork::check(const char* function, const BatchView& batch, bool labels) const {
+void FusedNetwork::check(const char* function, const BatchView& batch, bool labels) const {
   check_batch(function, shape_, batch, labels);
 }
 
-void TorchNetwork::forward_chunk(const Batch& batch, std::size_t chunk, Encoder::Workspace& workspace) {
+void FusedNetwork::forward_chunk(const Batch& batch, std::size_t chunk, Encoder::Workspace& workspace) {
   const std::size_t row = batch.begin(chunk);
   const ChunkInput input = {batch.size(chunk), batch.view.numeric.data() + row * shape_.num_numeric,
-                            batch.view.categorical.data() + row * shape_.num_categorical()};
-  const double rate = batch.options.warm_up ? 0 : options_.encoder.dropout;
-  const Dropout dropout = {.rate = rate, .seed = batch.options.seed, .chunk = chunk};
-  encoder_->forward(parameters_, tables_, input, dropout, !batch.options.warm_up, workspace,
+                            batch.view.categorical.data() + row * shape_.num_categorical(),
+                            batch.view.fraction.data() + row * shape_.knots.size()};
+  const Dropout dropout = {.on = !batch.options.densities_only,
+                           .rate = options_.encoder.dropout,
+                           .seed = batch.options.seed,
+                           .chunk = chunk};
+  encoder_->forward(parameters_, tables_, input, dropout, !batch.options.densities_only, workspace,
                     &buffers_->output[row * static_cast<std::size_t>(num_outputs_)]);
 }
 
-double TorchNetwork::loss_chunk(const Batch& batch, std::size_t chunk, std::size_t group) {
+double FusedNetwork::loss_chunk(const Batch& batch, std::size_t chunk, std::size_t group) {
   const std::size_t row = batch.begin(chunk);
   const std::size_t rows = batch.size(chunk);
   const std::uint8_t* label = batch.view.label.data() + row;
   const double weight = 1 / static_cast<double>(batch.view.num_rows);
   const float* output = &buffers_->output[row * static_cast<std::size_t>(num_outputs_)];
   float* gradient = &buffers_->output_gradient[row * static_cast<std::size_t>(num_outputs_)];
-  if (options_.head.kind == Head::kPostnet) {
-    return kernels().posterior_loss(head_.view(), output, label, rows, weight, batch.options.warm_up,
-                                    head_.gradient_of(buffers_->head_gradient[group], gradient),
-                                    buffers_->scratch[group].data());
+  if (head_) {
+    return head_->loss(output, label, rows, weight, batch.options.densities_only, buffers_->head_gradient[group],
+                       gradient, buffers_->scratch[group].data());
   }
   double sum = 0;
   for (std::size_t at = 0; at < rows; ++at) {
@@ -135,7 +152,7 @@ double TorchNetwork::loss_chunk(const Batch& batch, std::size_t chunk, std::size
   return sum;
 }
 
-void TorchNetwork::backward_chunk(const Batch& batch, std::size_t chunk, std::size_t group,
+void FusedNetwork::backward_chunk(const Batch& batch, std::size_t chunk, std::size_t group,
                                   Encoder::Workspace& workspace) {
   const std::size_t row = batch.begin(chunk);
   encoder_->backward(parameters_, tables_, &buffers_->output_gradient[row * static_cast<std::size_t>(num_outputs_)],
@@ -144,9 +161,9 @@ void TorchNetwork::backward_chunk(const Batch& batch, std::size_t chunk, std::si
 }
 
 // Leaves the gradients of the groups in the buffers; returns the sum of the losses.
-double TorchNetwork::gradients(const Batch& batch) {
+double FusedNetwork::gradients(const Batch& batch) {
   const bool norm = !norm_.mean.empty();
-  const bool learning = !batch.options.warm_up;
+  const bool learning = !batch.options.densities_only;
   std::vector<double> loss(batch.num_groups, 0.0);
   const auto for_chunks = [&](const auto& body) {
     for_tasks(batch.num_groups, [&](std::size_t group) {
@@ -178,7 +195,8 @@ double TorchNetwork::gradients(const Batch& batch) {
     });
     norm_.forward(output);
     for_chunks([&](std::size_t chunk, std::size_t group, auto&) { loss[group] += loss_chunk(batch, chunk, group); });
-    norm_.backward(output, std::span(buffers_->output_gradient).first(size));
+    buffers_->norm_gradient.assign(norm_.parameters.value.size(), 0.0F);
+    norm_.backward(std::span(buffers_->output_gradient).first(size), buffers_->norm_gradient);
     if (learning) {
       for_chunks([&](std::size_t chunk, std::size_t group, auto& workspace) {
         backward_chunk(batch, chunk, group, workspace);
@@ -190,20 +208,20 @@ double TorchNetwork::gradients(const Batch& batch) {
   return sum;
 }
 
-double TorchNetwork::take_step(const Batch& batch, double loss) {
+double FusedNetwork::take_step(const Batch& batch, double loss) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const StepOptions& options = batch.options;
-  const bool postnet = options_.head.kind == Head::kPostnet;
+  const bool learns_norm = !norm_.mean.empty() && !options.densities_only;
   double square = 0;
   std::vector<float>& total = buffers_->gradient[0];
-  if (!options.warm_up) {
+  if (!options.densities_only) {
     // Sums over groups and over equal tokens; the features first, they take longest.
     const std::size_t features = tables_.tables().size();
     std::vector<double> squares(features + buffers_->blocks.size());
     for_tasks(squares.size(), [&](std::size_t task) {
       if (task < features) {
-        squares[task] =
-            tables_.reduce(task, batch.view.categorical.data(), buffers_->table_gradient.data(), batch.view.num_rows);
+        squares[task] = tables_.reduce(task, batch.view.categorical.data(), batch.view.fraction.data(),
+                                       buffers_->table_gradient.data(), batch.view.num_rows);
         return;
       }
       const Parameters::Block& block = buffers_->blocks[task - features];
@@ -215,47 +233,58 @@ double TorchNetwork::take_step(const Batch& batch, double loss) {
     for (const double part : squares) square += part;
   }
   std::vector<float> head_gradient;
-  if (postnet) {
+  if (head_) {
     std::vector<double>& sum = buffers_->head_gradient[0];
     for (std::size_t group = 1; group < batch.num_groups; ++group) {
       for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += buffers_->head_gradient[group][at];
     }
-    head_gradient = head_.weight_gradient(sum);
+    head_gradient = head_->weight_gradient(sum);
     square += kernels().square_norm(head_gradient.data(), head_gradient.size());
+    if (learns_norm) square += kernels().square_norm(buffers_->norm_gradient.data(), buffers_->norm_gradient.size());
   }
   if (!std::isfinite(loss) || !std::isfinite(square)) return kNan;
 
   const double norm = std::sqrt(square);
   const double scale = options.clip > 0 && norm > options.clip ? options.clip / norm : 1.0;
-  if (!options.warm_up) {
+  if (!options.densities_only) {
     const AdamStep step = clock_.next(options.learning_rate, options.weight_decay, scale);
+    const EmbeddingTables::Step table_step = {options.learning_rate, options.embedding_decay, scale};
     const std::size_t features = tables_.tables().size();
     for_tasks(features + buffers_->blocks.size(), [&](std::size_t task) {
       if (task < features) {
-        tables_.step(task, step);
+        tables_.step(task, table_step);
       } else {
         parameters_.step(buffers_->blocks[task - features], total.data(), step);
       }
     });
     ++clock_.steps;
   }
-  if (postnet) {
+  if (head_) {
     const AdamStep step = head_clock_.next(options.learning_rate, 0, scale);
-    for (const Parameters::Block& block : head_.parameters.blocks()) {
-      head_.parameters.step(block, head_gradient.data(), step);
+    for (const Parameters::Block& block : head_->parameters.blocks()) {
+      head_->parameters.step(block, head_gradient.data(), step);
+    }
+    for (const Parameters::Block& block : norm_.parameters.blocks()) {
+      if (learns_norm) norm_.parameters.step(block, buffers_->norm_gradient.data(), step);
     }
     ++head_clock_.steps;
-    head_.prepare();
+    head_->prepare();
     if (!norm_.mean.empty()) norm_.learn(batch.view.num_rows);
   }
   return loss;
 }
 
-double TorchNetwork::train_step(const BatchView& view, const StepOptions& options) {
-  check("train_step", view, true);
+double FusedNetwork::train_step(const BatchView& given, const StepOptions& options) {
+  check("train_step", given, true);
   validate(options, options_.head.kind);
-  const Batch batch(view, options);
   Buffers& buffers = *buffers_;
+  BatchView view = given;
+  if (options.token_dropout > 0 && !options.densities_only) {
+    buffers.tokens.assign(given.categorical.begin(), given.categorical.end());
+    drop_tokens(shape_, buffers.tokens, options);
+    view.categorical = buffers.tokens;
+  }
+  const Batch batch(view, options);
   const std::size_t outputs = view.num_rows * static_cast<std::size_t>(num_outputs_);
   if (buffers.output.size() < outputs) {
     buffers.output.resize(outputs);
@@ -267,9 +296,8 @@ double TorchNetwork::train_step(const BatchView& view, const StepOptions& option
   }
   while (buffers.gradient.size() < batch.num_groups) {
     buffers.gradient.emplace_back(parameters_.value.size());
-    const bool postnet = options_.head.kind == Head::kPostnet;
-    buffers.head_gradient.emplace_back(postnet ? head_.gradient_size() : 0);
-    buffers.scratch.emplace_back(postnet ? kernels().posterior_scratch(head_.view().flow) : 0);
+    buffers.head_gradient.emplace_back(head_ ? head_->parameters.value.size() : 0);
+    buffers.scratch.emplace_back(head_ ? head_->scratch_size() : 0);
   }
   double loss = 0;
   buffers.arena.execute([&] { loss = take_step(batch, gradients(batch) / static_cast<double>(view.num_rows)); });
@@ -279,31 +307,35 @@ double TorchNetwork::train_step(const BatchView& view, const StepOptions& option
 // Every product of matrices has kPredictRows rows, filled up with zeros where the batch ends: a library chooses its
 // kernel, and with it the order of a sum, by the sizes of the matrices. So the numbers of a row are the same whether it
 // is predicted alone or among others.
-void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std::size_t end, std::uint64_t seed,
+void FusedNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std::size_t end, std::uint64_t seed,
                                  PredictBuffers& buffers, NetworkOutput& out) const {
   const std::size_t rows = end - begin;
   const std::size_t num_numeric = shape_.num_numeric;
   const std::size_t num_categorical = shape_.num_categorical();
+  const std::size_t num_knots = shape_.knots.size();
   ChunkInput input = {kPredictRows, batch.numeric.data() + begin * num_numeric,
-                      batch.categorical.data() + begin * num_categorical};
+                      batch.categorical.data() + begin * num_categorical, batch.fraction.data() + begin * num_knots};
   if (rows < kPredictRows) {
     buffers.numeric.assign(kPredictRows * num_numeric, 0.0F);
     buffers.categorical.assign(kPredictRows * num_categorical, 0);
     std::copy_n(input.numeric, rows * num_numeric, buffers.numeric.data());
+    buffers.fraction.assign(kPredictRows * num_knots, 0.0F);
     std::copy_n(input.categorical, rows * num_categorical, buffers.categorical.data());
+    std::copy_n(input.fraction, rows * num_knots, buffers.fraction.data());
     input.numeric = buffers.numeric.data();
     input.categorical = buffers.categorical.data();
+    input.fraction = buffers.fraction.data();
   }
   UninitializedVector<float>& outputs = buffers.outputs;
   outputs.resize(kPredictRows * static_cast<std::size_t>(num_outputs_));
-  if (options_.head.kind == Head::kPostnet) {
+  if (head_) {
     encoder_->forward(parameters_, tables_, input, {}, false, *buffers.workspace, outputs.data());
     if (!norm_.mean.empty()) norm_.predict(outputs);
-    buffers.scratch.resize(kernels().posterior_scratch(head_.view().flow));
-    kernels().posterior_predict(head_.view(), outputs.data(), rows,
-                                {&out.score[begin], &out.entropy[begin], &out.evidence[begin], &out.variance[begin],
-                                 &out.mutual_information[begin]},
-                                nullptr, buffers.scratch.data());
+    buffers.scratch.resize(head_->scratch_size());
+    head_->predict(outputs.data(), rows,
+                   {&out.score[begin], &out.entropy[begin], &out.evidence[begin], &out.variance[begin],
+                    &out.mutual_information[begin]},
+                   buffers.scratch.data());
     return;
   }
   const bool dropout = options_.head.kind == Head::kMcDropout;
@@ -316,7 +348,7 @@ void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std:
   for (int pass = 0; pass < passes; ++pass) {
     CounterRandom random(seed, static_cast<std::uint64_t>(pass));
     const Dropout mask = {
-        .rate = dropout ? options_.encoder.dropout : 0.0, .seed = random.next(), .same_for_all_rows = true};
+        .on = dropout, .rate = options_.encoder.dropout, .seed = random.next(), .same_for_all_rows = true};
     encoder_->forward(parameters_, tables_, input, mask, false, *buffers.workspace, outputs.data());
     for (std::size_t row = 0; row < rows; ++row) {
       const double p = sigmoid(static_cast<double>(outputs[row]));
@@ -335,13 +367,13 @@ void TorchNetwork::predict_chunk(const BatchView& batch, std::size_t begin, std:
   }
 }
 
-NetworkOutput TorchNetwork::predict(const BatchView& batch, std::uint64_t seed) const {
+NetworkOutput FusedNetwork::predict(const BatchView& batch, std::uint64_t seed) const {
   check("predict", batch, false);
   NetworkOutput out;
   for (std::vector<double>* part : {&out.score, &out.entropy, &out.variance, &out.mutual_information}) {
     part->resize(batch.num_rows);
   }
-  if (options_.head.kind == Head::kPostnet) out.evidence.resize(batch.num_rows);
+  if (head_) out.evidence.resize(batch.num_rows);
   buffers_->arena.execute([&] {
     tbb::enumerable_thread_specific<PredictBuffers> locals(
         [&] { return PredictBuffers{encoder_->make_workspace(kPredictRows)}; });
