@@ -740,12 +740,14 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
     return learnt;
   }
   // A few rows tell whether uncertainty may inform at all; only then more of them are given up for its order. If it
-  // can be, they are rows that one threshold does not flag, so that it loses nothing by them.
+  // can be, they are rows that one threshold does not flag, so that it loses nothing by them. Of many rows it hardly
+  // loses anything by any: they are taken near the decision too, where uncertainty tells more.
   constexpr double kMayInform = 0.002;
   constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
   split.share = std::min(share, gate_share(rows.size()));
-  const std::optional<double> reach =
-      !betting && !is_monotone(objective.goal) ? rows.reach(objective.bound.to_double()) : std::nullopt;
+  constexpr std::uint64_t kMany = 100'000;
+  const bool spares_rows = !betting && !is_monotone(objective.goal) && rows.size() <= kMany;
+  const std::optional<double> reach = spares_rows ? rows.reach(objective.bound.to_double()) : std::nullopt;
   LearningRows learning = rows.collect(split, reach.value_or(kInfinity));
   Information information;
   information.testable = learning.has_both_classes();
