@@ -10,6 +10,7 @@
 
 #include "flags.h"
 #include "limen/base/error.h"
+#include "limen/train/preset.h"
 #include "limen/train/schema.h"
 #include "limen/train/trainer.h"
 
@@ -31,6 +32,41 @@ void apply_schema(TrainFlags& flags) {
   add(flags.features.drop, schema.features.drop);
   flags.features.date.insert(schema.features.date.begin(), schema.features.date.end());
   if (flags.features.label.empty()) flags.features.label = schema.features.label;
+  if (!flags.is_given("--min-count")) flags.features.min_count = schema.features.min_count;
+  if (!flags.is_given("--scaling") && schema.features.scaling == train::Scaling::kLinear) flags.scaling = "linear";
+}
+
+/// A preset says what the network is and how it is trained; flags that were given win.
+void apply_preset(TrainFlags& flags) {
+  if (flags.preset.empty()) return;
+  const train::Preset preset = train::model_preset(flags.preset);
+  const train::EncoderOptions& encoder = preset.model.encoder;
+  const train::HeadOptions& head = preset.model.head;
+  const train::TrainOptions& training = preset.training;
+  const auto take = [&](const char* flag, auto& to, const auto& from) {
+    if (!flags.is_given(flag)) to = from;
+  };
+  take("--model", flags.model, train::to_string(head.kind));
+  take("--encoder", flags.encoder, train::to_string(encoder.kind));
+  take("--sam", flags.sam, train::to_string(encoder.sam));
+  take("--gated", flags.gated, train::to_string(encoder.gated));
+  take("--hidden", flags.options.encoder.hidden, encoder.hidden);
+  take("--embedding", flags.options.encoder.embedding, encoder.embedding);
+  take("--dropout", flags.options.encoder.dropout, encoder.dropout);
+  take("--attention-dropout", flags.options.encoder.attention_dropout, encoder.attention_dropout);
+  take("--feed-forward-dropout", flags.options.encoder.feed_forward_dropout, encoder.feed_forward_dropout);
+  take("--blocks", flags.options.encoder.blocks, encoder.blocks);
+  take("--heads", flags.options.encoder.heads, encoder.heads);
+  take("--flows", flags.options.head.flows, head.flows);
+  take("--epochs", flags.training.epochs, training.epochs);
+  take("--patience", flags.training.patience, training.patience);
+  take("--selection", flags.selection, train::to_string(training.selection));
+  take("--batch", flags.training.batch, training.batch);
+  take("--learning-rate", flags.training.learning_rate, training.learning_rate);
+  take("--schedule", flags.schedule, train::to_string(training.schedule));
+  take("--weight-decay", flags.training.weight_decay, training.weight_decay);
+  take("--embedding-l2", flags.training.embedding_l2, training.embedding_l2);
+  take("--clip", flags.training.clip, training.clip);
 }
 
 void check(const TrainFlags& flags) {
@@ -115,7 +151,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   own.list("--numeric", features.numeric, "Columns of numbers; default: those that look like numbers");
   own.list("--date", flags.date, "Columns of dates; default: text that reads as dates");
   own.list("--drop", features.drop, "Columns to leave out");
-  own.choice("--schema", flags.schema, "NAME", train::schema_presets(), "Columns of a known data set: criteo or avazu");
+  own.choice("--schema", flags.schema, "NAME", train::schema_presets(), "Columns of a known data set");
   own.choice("--scaling", flags.scaling, "KIND", {"auto", "linear", "log"}, "Numbers: auto, linear or log");
   own.add("--numeric-knots", features.numeric_knots, "N",
           "Numbers also have a vector, linear between at most so many knots of equally many rows; 0: none");
@@ -131,6 +167,9 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   rows.add("--validation-data", flags.validation_data, "FILE", "Other rows for that, at the natural rate");
 
   FlagGroup network(verb, "Network");
+  network.choice("--preset", flags.preset, "NAME", train::model_presets(),
+                 "Network and training of the paper; flags that are given win");
+  flags.is_given = [&verb](const char* flag) { return verb.count(flag) > 0; };
   train::EncoderOptions& encoder = flags.options.encoder;
   train::HeadOptions& head = flags.options.head;
   network.choice("--model", flags.model, "MODEL", train::names_of<train::Head>(),
@@ -163,13 +202,13 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   group.add("--epochs", training.epochs, "N", "Most passes over the training rows");
   group.add("--patience", training.patience, "N", "Epochs without a better one before it stops");
   group.choice("--selection", flags.selection, "BY", train::names_of<train::Selection>(),
-               "Which epoch is the best on validation rows: average-precision or log-loss");
+               "Which epoch is the best on validation rows: average-precision, log-loss or roc-auc");
   group.add("--batch", training.batch, "N", "Rows of a step [256 for fewer than 100,000 training rows, else 1024]");
   group.add("--learning-rate", training.learning_rate, "N", "Of Adam [0.002 for mlp, else 0.001]");
   group.choice("--schedule", flags.schedule, "KIND", train::names_of<train::Schedule>(),
-               "Learning rate: constant, cosine or step");
+               "Learning rate: constant, cosine, step or plateau");
   group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step");
-  group.add("--embedding-decay", training.embedding_decay, "N", "The same, of the embeddings of a step's tokens");
+  group.add("--embedding-l2", training.embedding_l2, "N", "Weight of the squares of a step's embeddings in its loss");
   group.add("--token-dropout", training.token_dropout, "P",
             "Tokens that become the one of unseen values in training, so that it is learned");
   group.add("--clip", training.clip, "N", "Largest norm of the gradient, 0: any");
@@ -192,6 +231,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
 
 void settle(TrainFlags& flags) {
   apply_schema(flags);
+  apply_preset(flags);
   check(flags);
   check_folder(flags);
   parse_words(flags);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct TrainFlags {
   std::vector<std::string> validation_data;
   std::string output;
   std::string schema;
+  std::string preset;
+  std::function<bool(const char*)> is_given;  // whether a flag is on the command line
   std::string model = "postnet";
   std::string encoder = "mlp";
   std::string sam = "2a";

@@ -724,5 +724,76 @@ TEST_F(Train, ATableThatChangesBetweenPassesIsRefused) {
   EXPECT_FALSE(std::filesystem::exists("out.csv"));
 }
 
+/// Rows of the data sets that schemas describe, as their files have them.
+std::string rows_of_schema(const std::string& name) {
+  std::mt19937 random(3);
+  const auto below = [&](unsigned limit) { return std::to_string(random() % limit); };
+  std::string text;
+  if (name == "criteo-x1") {
+    text = "label";
+    for (int at = 1; at <= 13; ++at) text += ",I" + std::to_string(at);
+    for (int at = 1; at <= 26; ++at) text += ",C" + std::to_string(at);
+    text += "\n";
+  } else if (name == "avazu-x1") {
+    text = "label";
+    for (int at = 1; at <= 22; ++at) text += ",feat_" + std::to_string(at);
+    text += "\n";
+  } else if (name == "avazu") {
+    text =
+        "id,click,hour,C1,banner_pos,site_id,site_domain,site_category,app_id,app_domain,app_category,device_id,"
+        "device_ip,device_model,device_type,device_conn_type,C14,C15,C16,C17,C18,C19,C20,C21\n";
+  }
+  for (int row = 0; row < 300; ++row) {
+    const unsigned group = static_cast<unsigned>(random() % 2);
+    const std::string label = random() % 4 < 1 + 2 * group ? "1" : "0";
+    const std::string separator = name == "criteo" ? "\t" : ",";
+    std::vector<std::string> fields;
+    if (name == "avazu") {
+      fields = {std::to_string(1000 + row), label, "1410210" + below(9), "g" + std::to_string(group)};
+      for (int at = 0; at < 20; ++at) fields.push_back(below(5));
+    } else {
+      fields = {label};
+      for (int at = 0; name != "avazu-x1" && at < 13; ++at)
+        fields.push_back(name == "criteo" ? below(100) : "0." + below(1000));
+      fields.push_back(std::to_string(group));
+      for (int at = 1; at < (name == "avazu-x1" ? 22 : 26); ++at) fields.push_back(below(6));
+    }
+    for (std::size_t at = 0; at < fields.size(); ++at) text += (at > 0 ? separator : "") + fields[at];
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_F(Train, EachSchemaIsTrainedOnWithThePresetOfThePaper) {
+  for (const auto& [schema, preset] : std::vector<std::pair<std::string, std::string>>{{"criteo", "paper-criteo"},
+                                                                                       {"criteo-x1", "paper-criteo"},
+                                                                                       {"avazu", "paper-avazu"},
+                                                                                       {"avazu-x1", "paper-avazu"}}) {
+    write_file("rows.csv", rows_of_schema(schema));
+    const RunResult trained = run({"train", "rows.csv", "--schema", schema, "--preset", preset, "--epochs", "2",
+                                   "--batch", "64", "--min-count", "1", "-o", schema});
+    ASSERT_EQ(trained.exit_code, 0) << schema << trained.err;
+    const Json card = Json::parse(file_text(schema + "/model.json"));
+    EXPECT_EQ(card["model"]["encoder"], "sam");
+    EXPECT_EQ(card["model"]["sam"], "3a");
+    EXPECT_EQ(card["model"]["embedding"], 10);
+    EXPECT_EQ(card["model"]["flows"], 6);
+    EXPECT_EQ(card["model"]["hidden"], Json::array());
+    EXPECT_EQ(card["model"]["blocks"], preset == "paper-criteo" ? 5 : 4);
+    EXPECT_EQ(card["training"]["embedding_l2"], preset == "paper-criteo" ? 1e-5 : 0.01);
+    EXPECT_EQ(card["training"]["schedule"], "plateau");
+    EXPECT_EQ(card["training"]["batch"], 64);  // a flag wins over the preset
+    const RunResult predicted = run({"predict", schema, "rows.csv", "-o", "p.csv"});
+    EXPECT_EQ(predicted.exit_code, 0) << schema << predicted.err;
+    EXPECT_EQ(lines_of(file_text("p.csv")), 301U);
+  }
+}
+
+TEST_F(Train, AnUnknownPresetIsRefusedByName) {
+  const RunResult refused = run(train("data.csv", "model", {"--preset", "paper-amazon"}));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("paper-ecom"));
+}
+
 }  // namespace
 }  // namespace limen::cli::test

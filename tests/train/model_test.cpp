@@ -163,9 +163,9 @@ TEST_F(ModelFolder, SaysEverythingInModelJson) {
                            "attention_dropout", "feed_forward_dropout"}) {
     EXPECT_TRUE(all["model"].contains(name)) << name;
   }
-  for (const char* name : {"epochs", "batch", "learning_rate", "schedule", "weight_decay", "clip", "warm_up",
-                           "patience", "seed", "threads", "device", "token_dropout", "embedding_decay", "fine_tune",
-                           "selection"}) {
+  for (const char* name :
+       {"epochs", "batch", "learning_rate", "schedule", "weight_decay", "clip", "warm_up", "patience", "seed",
+        "threads", "device", "token_dropout", "embedding_l2", "fine_tune", "selection"}) {
     EXPECT_TRUE(all["training"].contains(name)) << name;
   }
   EXPECT_EQ(all["split"]["time_column"], "when");

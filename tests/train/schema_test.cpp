@@ -37,9 +37,24 @@ TEST(SchemaPreset, DescribesAvazu) {
   validate(schema.features);
 }
 
+TEST(SchemaPreset, DescribesTheFilesOfTheBenchmark) {
+  const Schema criteo = schema_preset("criteo-x1");
+  EXPECT_TRUE(criteo.header);
+  EXPECT_EQ(criteo.separator, ',');
+  EXPECT_EQ(criteo.columns, schema_preset("criteo").columns);
+  EXPECT_EQ(criteo.features.min_count, 1);
+  const Schema avazu = schema_preset("avazu-x1");
+  EXPECT_EQ(avazu.columns.size(), 23U);
+  EXPECT_EQ(avazu.columns.front(), "label");
+  EXPECT_EQ(avazu.columns.back(), "feat_22");
+  EXPECT_EQ(avazu.features.categorical.size(), 22U);
+  validate(criteo.features);
+  validate(avazu.features);
+}
+
 TEST(SchemaPreset, RefusesOtherNames) {
   EXPECT_EQ(refusal_of([] { (void)schema_preset("kaggle"); }),
-            "schema_preset: \"kaggle\" is not known, must be criteo or avazu");
+            "schema_preset: \"kaggle\" is not known, must be criteo, avazu, criteo-x1 or avazu-x1");
   for (const std::string& name : schema_presets()) EXPECT_EQ(schema_preset(name).name, name);
 }
 

@@ -128,7 +128,7 @@ double EmbeddingTables::reduce(std::size_t feature, const std::int32_t* tokens, 
 
 void EmbeddingTables::step(std::size_t feature, const Step& step) {
   const Table& table = tables_[feature];
-  const Touched& touched = touched_[feature];
+  Touched& touched = touched_[feature];
   const auto place = [&](std::size_t slot) {
     return table.offset + static_cast<std::size_t>(touched.token[slot]) * table.width;
   };
@@ -145,9 +145,12 @@ void EmbeddingTables::step(std::size_t feature, const Step& step) {
     const Correction& correction = correction_of(static_cast<std::size_t>(count));
     const AdamStep own = {.rate = static_cast<float>(step.learning_rate) * correction.first,
                           .second_scale = correction.second,
-                          .decay = static_cast<float>(step.learning_rate * step.decay),
                           .gradient_scale = static_cast<float>(step.gradient_scale)};
-    kernels().adam(&value[at], &first[at], &second[at], &touched.gradient[slot * table.width], table.width, own);
+    float* gradient = &touched.gradient[slot * table.width];
+    for (std::size_t d = 0; step.l2 > 0 && d < table.width; ++d) {
+      gradient[d] += static_cast<float>(step.l2 / step.gradient_scale) * value[at + d];
+    }
+    kernels().adam(&value[at], &first[at], &second[at], gradient, table.width, own);
   }
 }
 

@@ -48,7 +48,7 @@ class EmbeddingTables {
   /// to six times that as it goes on.
   struct Step {
     double learning_rate = 0;
-    double decay = 0;           ///< decoupled, as weight decay
+    double l2 = 0;              ///< weight of half the rows' squares in the loss
     double gradient_scale = 1;  ///< of clipping
   };
   void step(std::size_t feature, const Step& step);

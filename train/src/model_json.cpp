@@ -91,7 +91,7 @@ TrainOptions read_training(const JsonFields& fields) {
   options.weight_decay = fields.number("weight_decay");
   options.clip = fields.number("clip");
   options.token_dropout = fields.number("token_dropout");
-  options.embedding_decay = fields.number("embedding_decay");
+  options.embedding_l2 = fields.number("embedding_l2");
   if (!fields.is_null("warm_up")) options.warm_up = read_int(fields, "warm_up");
   if (!fields.is_null("fine_tune")) options.fine_tune = read_int(fields, "fine_tune");
   options.selection = read_choice<Selection>(fields, "selection");
@@ -182,7 +182,7 @@ Json to_json(const TrainOptions& options, bool machine) {
                {"weight_decay", options.weight_decay},
                {"clip", options.clip},
                {"token_dropout", options.token_dropout},
-               {"embedding_decay", options.embedding_decay},
+               {"embedding_l2", options.embedding_l2},
                {"warm_up", options.warm_up ? Json(*options.warm_up) : Json()},
                {"fine_tune", options.fine_tune ? Json(*options.fine_tune) : Json()},
                {"selection", to_string(options.selection)},

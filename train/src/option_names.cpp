@@ -46,12 +46,12 @@ struct Names<Uncertainty> {
 template <>
 struct Names<Schedule> {
   static constexpr const char* kWhat = "schedule";
-  static constexpr std::array<std::string_view, 3> kAll = {"constant", "cosine", "step"};
+  static constexpr std::array<std::string_view, 4> kAll = {"constant", "cosine", "step", "plateau"};
 };
 template <>
 struct Names<Selection> {
   static constexpr const char* kWhat = "selection";
-  static constexpr std::array<std::string_view, 2> kAll = {"average-precision", "log-loss"};
+  static constexpr std::array<std::string_view, 3> kAll = {"average-precision", "log-loss", "roc-auc"};
 };
 template <>
 struct Names<Stage> {
@@ -137,8 +137,8 @@ void validate(const TrainOptions& options) {
   require(fine_tune >= 0 && fine_tune <= 1000, "fine_tune", fine_tune, "0 to 1000");
   require(options.token_dropout >= 0 && options.token_dropout < 1, "token_dropout", options.token_dropout,
           "0 to below 1");
-  require(options.embedding_decay >= 0 && std::isfinite(options.embedding_decay), "embedding_decay",
-          options.embedding_decay, "at least 0");
+  require(options.embedding_l2 >= 0 && std::isfinite(options.embedding_l2), "embedding_l2", options.embedding_l2,
+          "at least 0");
   require(options.patience >= 1, "patience", options.patience, "at least 1");
   require(options.num_threads >= 0 && options.num_threads <= 4096, "num_threads", options.num_threads,
           "0 (all cores) to 4096");

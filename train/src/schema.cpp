@@ -31,14 +31,36 @@ Schema avazu() {
   return schema;
 }
 
+/// The files of the benchmark (BARS): comma, header, label first. Numbers are scaled already, categories are numbers.
+Schema criteo_x1() {
+  Schema schema = criteo();
+  schema.name = "criteo-x1";
+  schema.header = true;
+  schema.separator = ',';
+  schema.features.scaling = Scaling::kLinear;
+  schema.features.min_count = 1;
+  return schema;
+}
+
+Schema avazu_x1() {
+  Schema schema{.name = "avazu-x1", .columns = {"label"}};
+  schema.features.label = "label";
+  for (int number = 1; number <= 22; ++number) schema.features.categorical.push_back("feat_" + std::to_string(number));
+  schema.columns.insert(schema.columns.end(), schema.features.categorical.begin(), schema.features.categorical.end());
+  schema.features.min_count = 1;
+  return schema;
+}
+
 }  // namespace
 
 Schema schema_preset(std::string_view name) {
   if (name == "criteo") return criteo();
   if (name == "avazu") return avazu();
-  throw InvalidInput("schema_preset", "" + quoted(name) + " is not known, must be criteo or avazu");
+  if (name == "criteo-x1") return criteo_x1();
+  if (name == "avazu-x1") return avazu_x1();
+  throw InvalidInput("schema_preset", quoted(name) + " is not known, must be criteo, avazu, criteo-x1 or avazu-x1");
 }
 
-std::vector<std::string> schema_presets() { return {"criteo", "avazu"}; }
+std::vector<std::string> schema_presets() { return {"criteo", "avazu", "criteo-x1", "avazu-x1"}; }
 
 }  // namespace limen::train

@@ -186,6 +186,8 @@ class Trainer {
     switch (options_.schedule) {
       case Schedule::kCosine:
         return learning_rate_ * (0.01 + 0.99 * 0.5 * (1 + std::cos(std::numbers::pi * share)));
+      case Schedule::kPlateau:
+        return std::max(learning_rate_ * std::pow(0.1, epochs_without_better()), 1e-6);
       case Schedule::kStep:
         return learning_rate_ / (share < 0.6 ? 1 : share < 0.85 ? 3 : 9);
       default:
@@ -233,7 +235,7 @@ class Trainer {
                                                                .weight_decay = options_.weight_decay,
                                                                .clip = options_.clip,
                                                                .token_dropout = options_.token_dropout,
-                                                               .embedding_decay = options_.embedding_decay,
+                                                               .embedding_l2 = options_.embedding_l2,
                                                                .seed = mix(seed_of(0, 1) + step),
                                                                .densities_only = stage() != Stage::kTraining});
       if (!std::isfinite(loss)) {
@@ -302,8 +304,21 @@ class Trainer {
       }
       return report.average_precision >= 0.99 * before;
     }
-    return options_.selection == Selection::kLogLoss ? report.log_loss < at_.best->log_loss
-                                                     : report.average_precision > at_.best->average_precision;
+    switch (options_.selection) {
+      case Selection::kLogLoss:
+        return report.log_loss < at_.best->log_loss;
+      case Selection::kRocAuc:
+        return report.roc_auc > at_.best->roc_auc;
+      default:
+        return report.average_precision > at_.best->average_precision;
+    }
+  }
+
+  /// Of this member, in all.
+  [[nodiscard]] int epochs_without_better() const {
+    return static_cast<int>(std::ranges::count_if(at_.history, [&](const EpochReport& report) {
+      return report.member == at_.member && report.stage == Stage::kTraining && !report.is_best;
+    }));
   }
 
   void report_divergence(const std::string& what) {

@@ -20,9 +20,9 @@ enum class GatedUnit { kReglu, kGeglu };
 /// Evidence that natpn gives out over its latent space of D dimensions: 1, e^(D / 2), e^D or (4 pi)^(D / 2).
 enum class Budget { kConstant, kExpHalf, kExp, kNormal };
 enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation };
-enum class Schedule { kConstant, kCosine, kStep };
+enum class Schedule { kConstant, kCosine, kStep, kPlateau };
 /// Which epoch is the best one on the validation rows.
-enum class Selection { kAveragePrecision, kLogLoss };
+enum class Selection { kAveragePrecision, kLogLoss, kRocAuc };
 /// What an epoch fits: only the densities of postnet or natpn first and last, everything in between.
 enum class Stage { kWarmUp, kTraining, kFineTune };
 
@@ -69,8 +69,8 @@ struct TrainOptions {
   /// In training a token becomes the one of unseen values with this probability, so that it is learned what an unseen
   /// value means. 0 to below 1.
   double token_dropout = 0.0;
-  /// Embeddings of the tokens in a batch shrink by this share of the learning rate at each step.
-  double embedding_decay = 0.0;
+  /// Weight of half the squares of the embeddings, in the loss of a step that has their tokens.
+  double embedding_l2 = 0.0;
   /// postnet, natpn: epochs that fit the densities alone before all else; unset: natpn 3, postnet 1 when latent >= 32.
   std::optional<int> warm_up = {};
   /// postnet, natpn: epochs that fit the densities alone to the best epoch's network; unset: natpn 5, postnet none.

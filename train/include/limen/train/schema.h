@@ -20,7 +20,9 @@ struct Schema {
 
 /// "criteo" (display advertising challenge: no header, tabs; label, integers I1 to I13, categories C1 to C26) or
 /// "avazu" (click-through rate challenge: header, commas; label click, id left out, hour as YYMMDDHH, the rest
-/// categories). Another name: InvalidInput.
+/// categories); "criteo-x1" and "avazu-x1": the same data as the BARS benchmark has them (header, commas, label first;
+/// numbers that are scaled already; for avazu feat_1 to feat_22), where every value has a token. Another name:
+/// InvalidInput.
 [[nodiscard]] Schema schema_preset(std::string_view name);
 
 /// Names that schema_preset knows.

@@ -79,7 +79,8 @@ void validate(const TrainOptions& options);
 /// than a hundredth of the average precision.
 ///
 /// Learning rate: constant; cosine, from learning_rate to a hundredth of it over all steps; or step, a third of it from
-/// 60% of the steps and a ninth from 85%.
+/// 60% of the steps and a ninth from 85%; or plateau, a tenth after each epoch that is not the best so far, at least
+/// 1e-6.
 ///
 /// checkpoint: what `save` was given: training goes on from there, and ends with the same weights and metrics, bit for
 /// bit, as if it had not been broken. One of other data or options is refused. The same data, options and seed give the
