@@ -5,7 +5,7 @@
 Rows: score s = v^2 with v uniform, second column u uniform, log odds of a positive -7 + 12 s + c (2u - 1); c = 0 (it tells nothing), 0.5
 (weak) or 2 (strong). "Ties": scores rounded to two digits. The true precision of a boundary is that of a grid of 4,000 x 64 points.
 
-    .venv/bin/python bench/certification.py [--runs 1000] [--large-runs 300] [--processes 2] [--methods st,auto]
+    .venv/bin/python bench/certification.py [--runs 1000] [--large-runs 300] [--processes 2] [--methods st,auto] [--rows 2000,20000]
 
 Missed: hold-outs of all whose boundary's true precision is below the bound, for C = 0.9 and 0.95; naive: the best single threshold on
 the hold-out. Recall is the true one, relative to the best single threshold that keeps the bound (nothing certified counts as 0).
@@ -87,15 +87,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--large-runs", type=int, default=300, help="of 200,000 rows")
+    parser.add_argument("--rows", default="2000,20000,200000", help="of a hold-out")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--methods", default="st,auto")
     options = parser.parse_args()
     settings = [("st", "none", False), ("st", "none", True), ("auto", "weak", False), ("auto", "strong", False)]
     settings = [setting for setting in settings if setting[0] in options.methods.split(",")]
+    sizes = [int(rows) for rows in options.rows.split(",")]
     jobs = []
     for method, strength, ties in settings:
         for bound in (0.5, 0.7, 0.9, 0.97):
-            for rows in (2_000, 20_000, 200_000):
+            for rows in sizes:
                 runs = options.large_runs if rows > 20_000 else options.runs
                 for start in range(0, runs, 50):
                     seeds = range(start, min(start + 50, runs))
@@ -118,7 +120,7 @@ def main():
     worst = -9.0
     for method, strength, ties in settings:
         for bound in (0.5, 0.7, 0.9, 0.97):
-            for rows in (2_000, 20_000, 200_000):
+            for rows in sizes:
                 by = [sums[(method, bound, rows, strength, ties, confidence)] for confidence in (0.9, 0.95)]
                 naive = sums.get(("naive", bound, rows, strength, ties, 0.5))
                 for entry, level in zip(by, (0.1, 0.05), strict=True):
