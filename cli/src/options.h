@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "limen/base/error.h"
+#include "limen/base/in_table.h"
 #include "limen/base/labels.h"
 #include "limen/fit.h"
 #include "limen/promise/bootstrap.h"
@@ -64,19 +65,6 @@ void add_table_flags(CLI::App& verb, TableFlags& flags, bool with_label);
 
 /// Reads a labelled table as the flags say, with progress on a terminal; says on stderr how many rows were dropped.
 [[nodiscard]] table::Predictions read_table(const std::vector<std::string>& paths, const TableFlags& flags);
-
-/// Calls the library, which knows rows and columns but not files: its errors get the table's name, unless they have
-/// one.
-template <typename Call>
-auto in_table(const std::string& table, const Call& call) {
-  try {
-    return call();
-  } catch (const InvalidInput& error) {
-    if (!error.where().source.empty()) throw;
-    throw InvalidInput(Where{.source = table, .place = error.where().place, .column = error.where().column},
-                       error.problem(), error.cause());
-  }
-}
 
 /// The table flags' read options with the progress display.
 [[nodiscard]] table::PredictionOptions read_options(const std::string& name, const TableFlags& flags);

@@ -13,7 +13,7 @@
 #include "limen/table/append.h"
 #include "limen/table/frames.h"
 #include "limen/train/model.h"
-#include "model_rows.h"
+#include "limen/train/table_parts.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -167,7 +167,7 @@ int run(const PredictFlags& flags) {
   std::uint64_t dropped = 0;
   const auto fill = [&](const Frame& frame, std::span<table::AddedValues> values, std::span<std::uint8_t> keep) {
     if (part) {
-      const std::vector<train::Part> parts = parts_of_rows(card.split, frame, first_row);
+      const std::vector<train::Part> parts = train::parts_of_rows(card.split, frame, first_row);
       for (std::size_t row = 0; row < frame.num_rows; ++row) keep[row] = parts[row] == *part ? 1 : 0;
     }
     train::EncodeOptions encode = {.labels = has_label ? train::LabelUse::kRequired : train::LabelUse::kIgnore,
@@ -183,7 +183,7 @@ int run(const PredictFlags& flags) {
     // Only the rows that are written are predicted; the others keep zeros.
     const bool chooses = std::ranges::find(keep, std::uint8_t{0}) != keep.end();
     train::FeatureRows chosen;
-    if (chooses) add_rows(model.features().shape(), rows, keep, chosen);
+    if (chooses) train::add_rows(model.features().shape(), rows, keep, chosen);
     const train::Prediction prediction = model.predict(chooses ? chosen : rows);
     std::size_t next = 0;
     if (flags.row_number) {
