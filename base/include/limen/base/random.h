@@ -25,7 +25,14 @@ inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15U;
 [[nodiscard]] constexpr double unit_interval(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 /// What a row is hashed for; each use is independent of the others.
-enum class RowUse : std::uint64_t { kSplit = 1, kUndersample = 2, kQuantiles = 3, kCertify = 4 };
+enum class RowUse : std::uint64_t {
+  kSplit = 1,
+  kUndersample = 2,
+  kQuantiles = 3,
+  kCertify = 4,
+  kLawRows = 5,
+  kLawFolds = 6
+};
 
 /// The random numbers of rows: a function of seed, use and row alone.
 class RowHash {
