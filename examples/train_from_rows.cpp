@@ -33,8 +33,7 @@ int main() {
   const limen::Frame rows = make_rows(4000);
   train::TrainTableOptions options;
   options.features.label = "bought";
-  options.model.encoder.hidden = {16};
-  options.training.epochs = 5;
+  options.training.epochs = 20;
   options.rows.split = train::TableSplit{.fractions = {0.6, 0.4, 0}};  // training and hold-out
   const auto trained = train::train_table(train::frame_source("customers", rows), options);
   if (!trained.model) return 1;  // the loss was lost: trained.training.diverged says what to change

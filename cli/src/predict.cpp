@@ -81,8 +81,11 @@ int run(const PredictFlags& flags) {
     }
   }();
   const train::ModelCard& card = model.card();
-  const train::Uncertainty kind = flags.uncertainty.empty() ? train::default_uncertainty(card.model.head.kind)
-                                                            : train::parse<train::Uncertainty>(flags.uncertainty);
+  const train::Uncertainty kind =
+      flags.uncertainty.empty() ? model.uncertainty() : train::parse<train::Uncertainty>(flags.uncertainty);
+  if (kind == train::Uncertainty::kLearntEvidence && model.law() == nullptr) {
+    throw InvalidInput("--uncertainty: this model has no learnt evidence: the law of evidence found nothing");
+  }
   if (kind == train::Uncertainty::kEvidence && !train::has_evidence(card.model.head.kind)) {
     throw InvalidInput("--uncertainty: evidence is of postnet and natpn models, not of this one");
   }
@@ -148,6 +151,10 @@ int run(const PredictFlags& flags) {
       {"uncertainty", [kind](const train::Prediction& prediction) { return prediction.uncertainty(kind); }}};
   if (flags.all_columns) {
     figures.push_back({"entropy", &train::Prediction::entropy});
+    if (model.law() != nullptr) {
+      figures.push_back({"network_score", &train::Prediction::network_score});
+      figures.push_back({"learnt_evidence", &train::Prediction::learnt_evidence});
+    }
     if (train::has_evidence(card.model.head.kind)) figures.push_back({"evidence", &train::Prediction::evidence});
     figures.push_back({"variance", &train::Prediction::variance});
     figures.push_back({"mutual_information", &train::Prediction::mutual_information});

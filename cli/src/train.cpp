@@ -67,7 +67,8 @@ void TrainRun::prepare_folder() {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError(IoError::Access::kWrite, flags_.output, "cannot be made: " + error.message());
-  const std::vector<std::string> files = {"model.json", "weights.safetensors", kCheckpointFile, kLogFile};
+  const std::vector<std::string> files = {"model.json", "weights.safetensors", "evidence.json", kCheckpointFile,
+                                          kLogFile};
   // What a killed run was writing.
   std::vector<fs::path> left_over;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -130,6 +131,7 @@ train::TrainTableOptions TrainRun::table_options(const std::vector<std::string>&
   train::TrainTableOptions options = {
       .features = flags_.features, .model = flags_.options, .training = flags_.training};
   options.rows.tau = flags_.tau;
+  options.learns_evidence = !flags_.no_law;
   options.rows.drop_missing = flags_.read.drop_missing;
   options.rows.seed = flags_.training.seed;
   if (!flags_.split.empty()) {
@@ -225,8 +227,10 @@ void TrainRun::print(const train::TrainTableResult& result) const {
              train::to_string(card.model.encoder.kind), plural_text(card.class_counts[0] + card.class_counts[1], "row"),
              count_text(card.class_counts[1]));
   if (flags_.tau > 1) fmt::print(", negatives kept at 1/{:g}", flags_.tau);
-  fmt::print("\nbest epoch by average precision on {} kept aside: average precision {:.4f}, ROC AUC {:.4f}\n",
-             plural_text(card.validation_rows, "row"), card.average_precision, card.roc_auc);
+  fmt::print("\nbest epoch by {} on {} kept aside: average precision {:.4f}, ROC AUC {:.4f}\n",
+             train::to_string(card.training.selection), plural_text(card.validation_rows, "row"),
+             card.average_precision, card.roc_auc);
+  if (!card.law.empty()) fmt::print("evidence: {}\n", card.law);
   fmt::print("written to {}; next: limen predict {} DATA -o PRED\n", flags_.output, flags_.output);
 }
 

@@ -125,7 +125,8 @@ void parse_words(TrainFlags& flags) {
   encoder.gated = train::parse<train::GatedUnit>(flags.gated);
   head.budget = train::parse<train::Budget>(flags.budget);
   encoder.residual = !flags.no_residual;
-  if (head.kind == train::Head::kMcDropout && encoder.dropout == 0) encoder.dropout = 0.2;
+  const bool drops = encoder.kind == train::EncoderKind::kMlp || head.kind == train::Head::kMcDropout;
+  if (!drops && !flags.is_given("--dropout") && flags.preset.empty()) encoder.dropout = 0;
   flags.training.schedule = train::parse<train::Schedule>(flags.schedule);
   flags.training.selection = train::parse<train::Selection>(flags.selection);
   train::validate(flags.training);
@@ -164,6 +165,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   rows.add("--split-by-time", flags.split_by_time, "COLUMN", "Training is the earliest part by this column");
   rows.add("--tau", flags.tau, "T", "Keep training negatives at rate 1/tau");
   rows.add("--validation", flags.validation, "S", "Share of the training rows kept aside to choose the epoch");
+  rows.toggle("--no-law", flags.no_law, "Do not look on these rows for a law of evidence");
   rows.add("--validation-data", flags.validation_data, "FILE", "Other rows for that, at the natural rate");
 
   FlagGroup network(verb, "Network");
@@ -178,7 +180,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
                  "mlp, sam or ft-transformer");
   network.list("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")->default_str("128,64");
   network.add("--embedding", encoder.embedding, "N", "Width of a category's embedding, or of a token");
-  network.add("--dropout", encoder.dropout, "P", "Share of units left out in training; mc-dropout: 0.2 when not given");
+  network.add("--dropout", encoder.dropout, "P",
+              "Share of units left out in training; sam and ft-transformer: 0 when not given");
   network.choice("--sam", flags.sam, "KIND", train::names_of<train::SamVariant>(), "Variant of sam: 2a, 2e, 3a or 3e");
   network.toggle("--no-residual", flags.no_residual, "sam: interactions alone");
   network.add("--blocks", encoder.blocks, "N", "Blocks of ft-transformer, layers of sam 3a and 3e");
@@ -204,10 +207,12 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   group.choice("--selection", flags.selection, "BY", train::names_of<train::Selection>(),
                "Which epoch is the best on validation rows: average-precision, log-loss or roc-auc");
   group.add("--batch", training.batch, "N", "Rows of a step [256 for fewer than 100,000 training rows, else 1024]");
-  group.add("--learning-rate", training.learning_rate, "N", "Of Adam [0.002 for mlp, else 0.001]");
+  group.add("--learning-rate", training.learning_rate, "N",
+            "Of Adam [0.002 for mlp, 0.001 for sam, 0.0001 for ft-transformer]");
   group.choice("--schedule", flags.schedule, "KIND", train::names_of<train::Schedule>(),
                "Learning rate: constant, cosine, step or plateau");
   group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step");
+  group.add("--embedding-rate", training.embedding_rate, "N", "Learning rate of the embeddings, times the other");
   group.add("--embedding-l2", training.embedding_l2, "N", "Weight of the squares of a step's embeddings in its loss");
   group.add("--token-dropout", training.token_dropout, "P",
             "Tokens that become the one of unseen values in training, so that it is learned");
@@ -226,7 +231,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.footer(
       "Example: limen train data.csv --label clicked --tau 3 --split 0.6,0.2,0.2 -o model\n"
       "         limen predict model data.csv --part holdout -o holdout.csv\n"
-      "MODEL holds model.json, weights.safetensors and training.jsonl, the log of the epochs.");
+      "MODEL holds model.json, weights.safetensors, evidence.json where a law of evidence was found, and\n"
+      "training.jsonl, the log of the epochs.");
 }
 
 void settle(TrainFlags& flags) {

@@ -20,7 +20,7 @@ struct TrainFlags {
   std::string schema;
   std::string preset;
   std::function<bool(const char*)> is_given;  // whether a flag is on the command line
-  std::string model = "postnet";
+  std::string model = "natpn";
   std::string encoder = "mlp";
   std::string sam = "2a";
   std::string gated = "reglu";
@@ -37,6 +37,7 @@ struct TrainFlags {
   double validation = 0.1;
   double save_seconds = 60;
   bool no_residual = false;
+  bool no_law = false;
   bool resume = false;
   bool overwrite = false;
   bool json = false;

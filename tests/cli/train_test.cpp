@@ -109,7 +109,7 @@ TEST_F(Train, TrainsPredictsAndFits) {
   const RunResult trained = run(train("data.csv", "model", {"--split", "0.6,0.2,0.2", "--epochs", "6"}));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_THAT(trained.out, HasSubstr("written to model; next: limen predict model DATA -o PRED\n"));
-  EXPECT_THAT(trained.out, HasSubstr("postnet on mlp: learned from "));
+  EXPECT_THAT(trained.out, HasSubstr("natpn on mlp: learned from "));
   EXPECT_THAT(trained.err, HasSubstr("epoch 1: loss "));
   EXPECT_THAT(file_names(), ElementsAre("data.csv", "model", "model/model.json", "model/training.jsonl",
                                         "model/weights.safetensors"));
@@ -136,7 +136,7 @@ TEST_F(Train, NumbersHaveKnotsUnlessToldOtherwise) {
   // income takes up to 400 values, age 60.
   const RunResult trained = run(train("data.csv", "model"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_THAT(trained.out, HasSubstr("age: numeric, 48 knots, with missing indicator"));
+  EXPECT_THAT(trained.out, HasSubstr("age: numeric, 60 knots, with missing indicator"));
   EXPECT_THAT(file_text("model/model.json"), HasSubstr("\"knots\""));
   const RunResult without = run(train("data.csv", "plain", {"--numeric-knots", "0"}));
   ASSERT_EQ(without.exit_code, 0) << without.err;
@@ -615,7 +615,7 @@ TEST_F(Train, JsonIsAllThatItPrints) {
   const Json report = Json::parse(result.out);
   EXPECT_EQ(report["rows"], 2000);
   EXPECT_EQ(report["training_rows"].get<int>() + report["validation_rows"].get<int>(), 2000);
-  EXPECT_EQ(report["epochs"], 2);
+  EXPECT_EQ(report["epochs"], 3 + 2 + 5);  // of the densities at first, of all, of the densities in the end
   const Json counts = json_of({"predict", "model", "data.csv", "-o", "p.csv", "--json"});
   EXPECT_EQ(counts["rows"], 2000);
   EXPECT_EQ(counts["uncertainty"], "entropy");

@@ -135,15 +135,15 @@ class FeaturesReference {
       rows_of[value] += 1;
       rows += 1;
     }
-    const auto most = static_cast<double>(options_.numeric_knots);
-    if (rows_of.empty() || most < 3) return;
+    if (rows_of.empty() || options_.numeric_knots < 3) return;
+    const double room = std::clamp(std::floor(rows / static_cast<double>(options_.min_count)), 2.0,
+                                   static_cast<double>(options_.numeric_knots));
     std::set<double> knots = {rows_of.begin()->first, rows_of.rbegin()->first};
-    if (static_cast<double>(rows_of.size()) <= most) {
+    if (static_cast<double>(rows_of.size()) <= room) {
       for (const auto& [value, count] : rows_of) {
         if (count >= static_cast<double>(options_.min_count)) knots.insert(value);
       }
     } else {
-      const double room = std::clamp(std::floor(rows / static_cast<double>(options_.min_count)), 2.0, most);
       const auto left = [&] {
         double sum = 0;
         for (const auto& [value, count] : rows_of) sum += knots.count(value) != 0 ? 0 : count;

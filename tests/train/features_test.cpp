@@ -74,12 +74,12 @@ TEST(NumericFeature, TakesTheLogarithmOfHeavyTails) {
   const Frame frame =
       frame_of({number_column("heavy", heavy), number_column("light", light), number_column("far", far)});
   const auto lines = fit(frame, {}).summary();
-  EXPECT_EQ(lines[1], "heavy: numeric, log, 48 knots");
-  EXPECT_EQ(lines[2], "light: numeric, 48 knots");
-  EXPECT_EQ(lines[3], "far: numeric, 48 knots");
+  EXPECT_EQ(lines[1], "heavy: numeric, log, 128 knots");
+  EXPECT_EQ(lines[2], "light: numeric, 128 knots");
+  EXPECT_EQ(lines[3], "far: numeric, 128 knots");
   const auto forced = fit(frame, {.scaling = Scaling::kLog, .scaling_of = {{"heavy", Scaling::kLinear}}}).summary();
-  EXPECT_EQ(forced[1], "heavy: numeric, 48 knots");
-  EXPECT_EQ(forced[2], "light: numeric, log, 48 knots");
+  EXPECT_EQ(forced[1], "heavy: numeric, 128 knots");
+  EXPECT_EQ(forced[2], "light: numeric, log, 128 knots");
 }
 
 TEST(NumericFeature, LogIsOddAndFinite) {
@@ -191,12 +191,14 @@ TEST(NumericKnots, GiveAValueOfManyRowsAKnotOfItsOwn) {
 }
 
 TEST(NumericKnots, AreNotAtValuesOfTooFewRows) {
-  // 5, 2, 5, 5 and 1 rows of the values 1 to 5.
+  // 5, 2, 5, 5 and 1 rows of the values 1 to 5: of three rows each there may be six knots.
   const Frame train = frame_of({number_column("x", {1, 1, 1, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5})});
-  EXPECT_THAT(places_of(fit(train, {.min_count = 5}), {1, 2, 3, 4, 5}), ElementsAre(0, 0.5, 1, 2, 3));
+  EXPECT_THAT(places_of(fit(train, {.min_count = 3}), {1, 2, 3, 4, 5}), ElementsAre(0, 0.5, 1, 2, 3));
   EXPECT_THAT(places_of(fit(train, {.min_count = 1}), {1, 2, 3, 4, 5}), ElementsAre(0, 1, 2, 3, 4));
+  // Of five rows each there may be three: the ends, and one in the middle of the others.
+  EXPECT_THAT(knots_of(fit(train, {.min_count = 5})), ElementsAre(1, 3, 5));
   // Of the ends alone the scaled value tells as much.
-  EXPECT_TRUE(fit(train, {.min_count = 6}).shape().num_tokens.empty());
+  EXPECT_TRUE(fit(train, {.min_count = 8}).shape().num_tokens.empty());
 }
 
 TEST(NumericKnots, AreLeftOutOfTwoValuesAndOnDemand) {

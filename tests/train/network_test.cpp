@@ -235,6 +235,7 @@ TEST(Network, UncertaintyRisesAwayFromTheData) {
     rows.label.push_back(row % 2 == 0 ? 0 : 1);
   }
   ModelOptions options;
+  options.head.kind = Head::kPostnet;
   options.head.latent = 4;
   Network network = make(rows, options);
   for (std::uint64_t step = 0; step < 300; ++step) (void)network.train_step(rows.view(), {.learning_rate = 5e-3});
@@ -252,7 +253,7 @@ TEST(Network, UncertaintyRisesAwayFromTheData) {
 
 TEST(Network, PosteriorOutputsAreThoseOfTheBeta) {
   const Rows rows = small_rows(100);
-  Network network = make(rows, {});
+  Network network = make(rows, options_of({"", Head::kPostnet, EncoderKind::kMlp}));
   for (int step = 0; step < 20; ++step) (void)network.train_step(rows.view(), {});
   const NetworkOutput out = network.predict(rows.view(), 0);
   for (std::size_t row = 0; row < rows.label.size(); ++row) {
@@ -338,13 +339,16 @@ TEST(Network, RefusesWhatItCannotBe) {
   EXPECT_EQ(refused([](auto& o) { o.head.latent = 0; }), "Network: latent is 0, must be from 1 to 65536");
   EXPECT_EQ(refused([](auto& o) { o.head.prior[1] = 0; }), "Network: prior[1] is 0, must be > 0 and finite");
   EXPECT_EQ(refused([](auto& o) { o.encoder.dropout = 1; }), "Network: dropout is 1, must be in [0, 1)");
-  EXPECT_EQ(refused([](auto& o) { o.head.kind = Head::kMcDropout; }),
+  EXPECT_EQ(refused([](auto& o) {
+              o.head.kind = Head::kMcDropout;
+              o.encoder.dropout = 0;
+            }),
             "Network: dropout is 0, must be > 0 for mc-dropout");
   EXPECT_EQ(refused([](auto& o) {
               o.encoder.kind = EncoderKind::kFtTransformer;
               o.encoder.heads = 3;
             }),
-            "Network: heads is 3, must divide embedding, 16");
+            "Network: heads is 3, must divide embedding, 8");
   EXPECT_EQ(refusal_of([] { Network({}, {}, {1, 1}, 0, "cpu"); }), "Network: there are no features");
   const auto refused_knots = [](std::vector<KnotInput> knots) {
     return refusal_of([&] { Network({.num_numeric = 2, .num_tokens = {3, 5}, .knots = knots}, {}, {1, 1}, 0, "cpu"); });

@@ -13,6 +13,7 @@
 namespace limen::train {
 namespace {
 
+using test::csv_of;
 using test::customers;
 using test::numbers_of;
 

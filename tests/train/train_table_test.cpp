@@ -31,6 +31,8 @@ TrainTableOptions small_options() {
   options.features.label = "bought";
   options.features.num_threads = 1;
   options.model.encoder.hidden = {8};
+  options.model.encoder.dropout = 0;
+  options.model.head.kind = Head::kPostnet;
   options.model.head.latent = 2;
   options.model.head.flows = 2;
   options.training = {.epochs = 2, .batch = 64, .learning_rate = 0.01, .num_threads = 1};
@@ -413,8 +415,8 @@ TEST(TrainTable, OptionsAreChecked) {
   EXPECT_EQ(
       refusal([](auto& options) { options.features.drop = {"bought"}; }),
       "features: column \"bought\" is named twice, must be only one of numeric, categorical, date, drop and label");
-  EXPECT_EQ(refusal([](auto& options) { options.features.numeric_bins = 2000; }),
-            "features: numeric_bins is 2,000, must be 0 to 1,024");
+  EXPECT_EQ(refusal([](auto& options) { options.features.numeric_knots = 2000; }),
+            "features: numeric_knots is 2000, must be 0 to 1,024");
   EXPECT_THAT(refusal([](auto& options) { options.training.epochs = 0; }), testing::HasSubstr("epochs is 0, must be"));
   EXPECT_EQ(refusal([](auto& options) { options.rows.tau = 0.5; }), "train_table: rows.tau is 0.5, must be 1 to 1e9");
   EXPECT_EQ(refusal([](auto& options) {

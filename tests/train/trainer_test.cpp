@@ -488,7 +488,7 @@ TEST(Train, BatchesOfFewRowsAreSmaller) {
 TEST(Train, AttentionLearnsInSmallerStepsUnlessToldOtherwise) {
   const TrainingSet data = random_set(300, 100, 23);
   for (const auto& [kind, rate] : {std::pair(EncoderKind::kMlp, 2e-3), std::pair(EncoderKind::kSam, 1e-3),
-                                   std::pair(EncoderKind::kFtTransformer, 1e-3)}) {
+                                   std::pair(EncoderKind::kFtTransformer, 1e-4)}) {
     EXPECT_EQ(default_learning_rate(kind), rate);
     ModelOptions model = small_model(Head::kPostnet);
     model.encoder.kind = kind;

@@ -77,11 +77,12 @@ std::vector<double> knots_of(const std::vector<double>& sorted, std::size_t most
     values.back().rows += 1;
   }
   values.front().has_knot = values.back().has_knot = true;
-  if (values.size() <= most) {
+  const std::size_t fitting = sorted.size() / static_cast<std::size_t>(min_count);
+  const std::size_t room = std::clamp<std::size_t>(fitting, 2, most);
+  if (values.size() <= room) {
     for (Value& value : values) value.has_knot |= value.rows >= static_cast<double>(min_count);
   } else {
-    const std::size_t fitting = sorted.size() / static_cast<std::size_t>(min_count);
-    const double room_for = static_cast<double>(std::clamp<std::size_t>(fitting, 2, most));
+    const auto room_for = static_cast<double>(room);
     double knots = 2;
     double rest = static_cast<double>(sorted.size()) - values.front().rows - values.back().rows;
     // A value that fills a share of its own has a knot, which leaves larger shares or smaller ones to the others.

@@ -248,7 +248,8 @@ double FusedNetwork::take_step(const Batch& batch, double loss) {
   const double scale = options.clip > 0 && norm > options.clip ? options.clip / norm : 1.0;
   if (!options.densities_only) {
     const AdamStep step = clock_.next(options.learning_rate, options.weight_decay, scale);
-    const EmbeddingTables::Step table_step = {options.learning_rate, options.embedding_l2, scale};
+    const EmbeddingTables::Step table_step = {options.embedding_rate * options.learning_rate, options.embedding_l2,
+                                              scale};
     const std::size_t features = tables_.tables().size();
     for_tasks(features + buffers_->blocks.size(), [&](std::size_t task) {
       if (task < features) {

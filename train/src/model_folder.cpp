@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "learnt_evidence.h"
 #include "limen/base/error.h"
 #include "limen/base/random.h"
 #include "limen/base/read_file.h"
@@ -27,6 +28,7 @@ constexpr const char* kFormat = "limen-model";
 constexpr std::int64_t kVersion = 2;
 constexpr const char* kCardFile = "model.json";
 constexpr const char* kWeightsFile = "weights.safetensors";
+constexpr const char* kLawFile = "evidence.json";
 constexpr std::size_t kMostCardBytes = std::size_t{1} << 30U;
 constexpr std::int64_t kMostWeightBytes = std::int64_t{1} << 34U;
 
@@ -74,15 +76,16 @@ NetworkOutput combine(std::span<const NetworkOutput> members) {
 }  // namespace detail
 
 std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
-  const std::vector<double>* column = kind == Uncertainty::kEntropy    ? &entropy
-                                      : kind == Uncertainty::kEvidence ? &evidence
-                                      : kind == Uncertainty::kVariance ? &variance
-                                                                       : &mutual_information;
+  const std::vector<double>* column = kind == Uncertainty::kEntropy             ? &entropy
+                                      : kind == Uncertainty::kEvidence          ? &evidence
+                                      : kind == Uncertainty::kVariance          ? &variance
+                                      : kind == Uncertainty::kMutualInformation ? &mutual_information
+                                                                                : &learnt_evidence;
   if (column->empty() && !score.empty()) {
     throw InvalidInput("uncertainty", "this model has no " + std::string(to_string(kind)));
   }
   std::vector<double> values = *column;
-  if (kind == Uncertainty::kEvidence) {
+  if (kind == Uncertainty::kEvidence || kind == Uncertainty::kLearntEvidence) {
     for (double& value : values) value = -std::log(value);
   }
   return values;
@@ -92,11 +95,19 @@ struct Model::State {
   FeatureTransform features;
   ModelCard card;
   std::string weights;
+  std::optional<EvidenceLaw> law = std::nullopt;
   std::vector<Network> networks = {};
 };
 
-Model::Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads)
+Model::Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads,
+             std::optional<EvidenceLaw> law)
     : state_(new State{std::move(features), std::move(card), std::move(weights)}) {
+  if (law && !law->is_silent()) state_->law = std::move(law);
+  if (state_->law && state_->law->num_columns != state_->features.shape().num_categorical()) {
+    throw InvalidInput(kLawFile, "is a law of " + std::to_string(state_->law->num_columns) +
+                                     " columns, the model has " +
+                                     std::to_string(state_->features.shape().num_categorical()));
+  }
   detail::TensorFile file = detail::read_tensors(state_->weights, kWeightsFile);
   std::map<std::string, std::vector<NamedArray>> members;
   for (NamedArray& array : file.arrays) {
@@ -127,6 +138,10 @@ Model::~Model() = default;
 
 const FeatureTransform& Model::features() const { return state_->features; }
 const ModelCard& Model::card() const { return state_->card; }
+const EvidenceLaw* Model::law() const { return state_->law ? &*state_->law : nullptr; }
+Uncertainty Model::uncertainty() const {
+  return state_->law ? Uncertainty::kLearntEvidence : default_uncertainty(state_->card.model.head.kind);
+}
 
 Prediction Model::predict(const FeatureRows& rows) const {
   const FeatureShape& shape = state_->features.shape();
@@ -142,8 +157,19 @@ Prediction Model::predict(const FeatureRows& rows) const {
     outputs.push_back(detail::predict_rows(network, rows, seed));
   }
   NetworkOutput output = head == Head::kEnsemble ? detail::combine(outputs) : std::move(outputs.front());
-  return {std::move(output.score), std::move(output.entropy), std::move(output.evidence), std::move(output.variance),
-          std::move(output.mutual_information)};
+  Prediction prediction = {.score = output.score,
+                           .entropy = std::move(output.entropy),
+                           .evidence = std::move(output.evidence),
+                           .variance = std::move(output.variance),
+                           .mutual_information = std::move(output.mutual_information),
+                           .network_score = std::move(output.score)};
+  if (state_->law) {
+    const CodeRows codes = detail::evidence_codes(shape, rows, detail::RowsOf::kOthers);
+    prediction.score = state_->law->probability(prediction.network_score, codes);
+    prediction.learnt_evidence = state_->law->log_evidence(codes);
+    for (double& evidence : prediction.learnt_evidence) evidence = std::exp(evidence);
+  }
+  return prediction;
 }
 
 void Model::save(const std::string& folder) const {
@@ -155,9 +181,15 @@ void Model::save(const std::string& folder) const {
   for (const auto& [key, value] : card.items()) json[key] = value;
   json["weights"] = {
       {"file", kWeightsFile}, {"bytes", state_->weights.size()}, {"checksum", checksum(state_->weights)}};
+  std::string law;
+  if (state_->law) {
+    law = to_json(*state_->law) + "\n";
+    json["evidence"] = {{"file", kLawFile}, {"bytes", law.size()}, {"checksum", checksum(law)}};
+  }
   json["features"] = nlohmann::ordered_json::parse(state_->features.to_json());
   json["limen"] = kLimenVersion;
   write_whole((path / kWeightsFile).string(), state_->weights);
+  if (state_->law) write_whole((path / kLawFile).string(), law);
   write_whole((path / kCardFile).string(), json.dump(1) + "\n");
 }
 
@@ -179,14 +211,20 @@ Model Model::load(const std::string& folder, const std::string& device, int num_
     }
     card.training.device = device;
     FeatureTransform features = FeatureTransform::from_json(json.at("features").dump());
-    const detail::JsonFields weights_fields = fields.object("weights");
-    if (weights_fields.text("file") != kWeightsFile) weights_fields.refuse("file", "is not weights.safetensors");
-    const auto size = static_cast<std::size_t>(weights_fields.integer("bytes", 0, kMostWeightBytes));
-    std::string weights = read_regular_file((path / kWeightsFile).string(), size);
-    if (weights_fields.text("checksum") != checksum(weights)) {
-      throw InvalidInput(kWeightsFile, "does not belong to this model.json, or is damaged");
-    }
-    return {std::move(features), std::move(card), std::move(weights), num_threads};
+    const auto read_part = [&](const char* member, const char* file) {
+      const detail::JsonFields part = fields.object(member);
+      if (part.text("file") != file) part.refuse("file", std::string("is not ") + file);
+      const auto size = static_cast<std::size_t>(part.integer("bytes", 0, kMostWeightBytes));
+      std::string bytes = read_regular_file((path / file).string(), size);
+      if (part.text("checksum") != checksum(bytes)) {
+        throw InvalidInput(file, "does not belong to this model.json, or is damaged");
+      }
+      return bytes;
+    };
+    std::string weights = read_part("weights", kWeightsFile);
+    std::optional<EvidenceLaw> law;
+    if (fields.has("evidence")) law = evidence_law_from_json(read_part("evidence", kLawFile));
+    return {std::move(features), std::move(card), std::move(weights), num_threads, std::move(law)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(folder, error.what());
   } catch (const nlohmann::json::exception&) {

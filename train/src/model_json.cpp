@@ -91,6 +91,7 @@ TrainOptions read_training(const JsonFields& fields) {
   options.weight_decay = fields.number("weight_decay");
   options.clip = fields.number("clip");
   options.token_dropout = fields.number("token_dropout");
+  options.embedding_rate = fields.number("embedding_rate");
   options.embedding_l2 = fields.number("embedding_l2");
   if (!fields.is_null("warm_up")) options.warm_up = read_int(fields, "warm_up");
   if (!fields.is_null("fine_tune")) options.fine_tune = read_int(fields, "fine_tune");
@@ -182,6 +183,7 @@ Json to_json(const TrainOptions& options, bool machine) {
                {"weight_decay", options.weight_decay},
                {"clip", options.clip},
                {"token_dropout", options.token_dropout},
+               {"embedding_rate", options.embedding_rate},
                {"embedding_l2", options.embedding_l2},
                {"warm_up", options.warm_up ? Json(*options.warm_up) : Json()},
                {"fine_tune", options.fine_tune ? Json(*options.fine_tune) : Json()},
@@ -235,6 +237,7 @@ Json to_json(const ModelCard& card) {
                      {"average_precision", card.average_precision},
                      {"roc_auc", card.roc_auc},
                      {"networks", card.members}};
+  json["law"] = detail::text_json(card.law);
   json["history"] = Json::array();
   for (const EpochReport& report : card.history) json["history"].push_back(to_json(report));
   return json;
@@ -260,6 +263,7 @@ ModelCard read_card(const JsonFields& fields) {
   card.average_precision = metrics.number("average_precision");
   card.roc_auc = metrics.number("roc_auc");
   card.members = read_int(metrics, "networks", 1, 1000);
+  card.law = fields.text("law");
   for (const nlohmann::json& report : fields.list("history")) {
     if (!report.is_object()) fields.refuse("history", "is no list of objects");
     card.history.push_back(read_epoch_report(JsonFields(report, "model.json", "history.")));

@@ -46,8 +46,9 @@ struct StepOptions {
   double learning_rate = 2e-3;
   double weight_decay = 0.0;
   double clip = 5.0;
-  double token_dropout = 0.0;  ///< probability with which a token becomes 0
-  double embedding_l2 = 0.0;   ///< weight of half the squares of the batch's embeddings
+  double token_dropout = 0.0;   ///< probability with which a token becomes 0
+  double embedding_rate = 1.0;  ///< the embeddings' learning rate, in those of the others
+  double embedding_l2 = 0.0;    ///< weight of half the squares of the batch's embeddings
   /// Seeds dropout: the same step with the same seed gives the same weights.
   std::uint64_t seed = 0;
   /// Only the densities of postnet or natpn learn, by maximum likelihood.

@@ -41,7 +41,8 @@ struct Names<Budget> {
 template <>
 struct Names<Uncertainty> {
   static constexpr const char* kWhat = "uncertainty";
-  static constexpr std::array<std::string_view, 4> kAll = {"entropy", "evidence", "variance", "mutual-information"};
+  static constexpr std::array<std::string_view, 5> kAll = {"entropy", "evidence", "variance", "mutual-information",
+                                                           "learnt-evidence"};
 };
 template <>
 struct Names<Schedule> {
@@ -116,7 +117,9 @@ template Stage parse<Stage>(std::string_view);
 
 int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
 
-double default_learning_rate(EncoderKind kind) { return kind == EncoderKind::kMlp ? 2e-3 : 1e-3; }
+double default_learning_rate(EncoderKind kind) {
+  return kind == EncoderKind::kMlp ? 2e-3 : kind == EncoderKind::kSam ? 1e-3 : 1e-4;
+}
 
 Uncertainty default_uncertainty(Head head) {
   return has_evidence(head) ? Uncertainty::kEntropy : Uncertainty::kVariance;
@@ -137,6 +140,8 @@ void validate(const TrainOptions& options) {
   require(fine_tune >= 0 && fine_tune <= 1000, "fine_tune", fine_tune, "0 to 1000");
   require(options.token_dropout >= 0 && options.token_dropout < 1, "token_dropout", options.token_dropout,
           "0 to below 1");
+  require(options.embedding_rate > 0 && std::isfinite(options.embedding_rate), "embedding_rate", options.embedding_rate,
+          "above 0");
   require(options.embedding_l2 >= 0 && std::isfinite(options.embedding_l2), "embedding_l2", options.embedding_l2,
           "at least 0");
   require(options.patience >= 1, "patience", options.patience, "at least 1");

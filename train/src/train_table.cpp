@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "detail/transform_data.h"
+#include "learnt_evidence.h"
 #include "limen/base/dates.h"
 #include "limen/base/error.h"
 #include "limen/base/in_table.h"
@@ -66,6 +67,13 @@ std::uint64_t for_each_frame(const FrameSource& table, const Columns& columns, c
     first_row += frame.num_rows;
   });
   return first_row;
+}
+
+/// The columns in this order, and any others behind them.
+Frame in_order(Frame frame, const Columns& columns) {
+  const auto place = [&](const Column& column) { return std::ranges::find(columns, column.name) - columns.begin(); };
+  std::ranges::stable_sort(frame.columns, std::less<>(), place);
+  return frame;
 }
 
 /// The passes over the table that is trained from.
@@ -191,8 +199,13 @@ FeatureTransform TablePasses::fit_features() {
         if (labels_here[row] == 0 && !undersampling.keeps(first_row + row)) chosen[row] = 0;
       }
     }
-    if (!fitter) fitter.emplace(feature_options(frame));
-    fitter->add(frame, chosen);
+    if (!fitter) {
+      // The first rows say in which order the features are: that of the table, however its columns come.
+      fitter.emplace(feature_options(frame));
+      fitter->add(in_order(frame, columns_), chosen);
+    } else {
+      fitter->add(frame, chosen);
+    }
     labels.add(frame);
   });
   if (rows_by_time_) require_same_rows(*rows_by_time_, rows_.read);
@@ -340,8 +353,18 @@ TrainTableResult train_table(const FrameSource& table, const TrainTableOptions& 
   result.rows = passes.rows();
   result.identifiers = transform.identifiers();
   if (result.training.weights.empty()) return result;
-  result.model.emplace(transform, make_card(options, passes.split(), set, result.training), result.training.weights,
-                       options.training.num_threads);
+  ModelCard card = make_card(options, passes.split(), set, result.training);
+  std::optional<EvidenceLaw> law;
+  if (options.learns_evidence && set.shape.num_categorical() > 0) {
+    const Model network(transform, card, result.training.weights, options.training.num_threads);
+    law = fit_evidence_law(detail::evidence_codes(set.shape, set.train, detail::RowsOf::kTraining),
+                           detail::evidence_codes(set.shape, set.validation, detail::RowsOf::kOthers),
+                           network.predict(set.validation).score, set.validation.label,
+                           {.seed = options.training.seed, .num_threads = options.training.num_threads});
+    card.law = law->describe(transform.categorical_names());
+  }
+  result.model.emplace(transform, std::move(card), result.training.weights, options.training.num_threads,
+                       std::move(law));
   return result;
 }
 

@@ -235,6 +235,7 @@ class Trainer {
                                                                .weight_decay = options_.weight_decay,
                                                                .clip = options_.clip,
                                                                .token_dropout = options_.token_dropout,
+                                                               .embedding_rate = options_.embedding_rate,
                                                                .embedding_l2 = options_.embedding_l2,
                                                                .seed = mix(seed_of(0, 1) + step),
                                                                .densities_only = stage() != Stage::kTraining});

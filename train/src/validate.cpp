@@ -90,6 +90,8 @@ void validate(const StepOptions& options, Head head) {
           options.weight_decay, ">= 0 and finite");
   require(options.token_dropout >= 0 && options.token_dropout < 1, "train_step", "token_dropout", options.token_dropout,
           "in [0, 1)");
+  require(options.embedding_rate > 0 && std::isfinite(options.embedding_rate), "train_step", "embedding_rate",
+          options.embedding_rate, "> 0 and finite");
   require(options.embedding_l2 >= 0 && std::isfinite(options.embedding_l2), "train_step", "embedding_l2",
           options.embedding_l2, ">= 0 and finite");
   require(options.clip >= 0, "train_step", "clip", options.clip, ">= 0");

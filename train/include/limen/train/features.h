@@ -51,7 +51,7 @@ struct FeatureOptions {
   double clip = 10;
   /// A numeric column also has a vector, a function of the value that is linear between at most so many knots, with
   /// about equally many training rows at each. 0 to 1024; below 3: none.
-  int numeric_knots = 48;
+  int numeric_knots = 128;
   /// A value has a token of its own when at least so many training rows have it. 1 or more.
   std::int64_t min_count = 5;
   /// A column with more different values than this in training is hashed. 1 to 10,000,000.

@@ -12,6 +12,7 @@
 #include "limen/train/options.h"
 #include "limen/train/split.h"
 #include "limen/train/trainer.h"
+#include "limen/uncertainty/evidence_law.h"
 
 namespace limen::train {
 
@@ -48,35 +49,50 @@ struct ModelCard {
   double average_precision = 0;
   double roc_auc = 0;
   std::vector<EpochReport> history = {};
+  /// What the law of evidence (limen/uncertainty/evidence_law.h) found on the validation rows, in a sentence; empty:
+  /// none was looked for.
+  std::string law = {};
 };
 
 /// What a model says about rows; each of the same length. Columns that its head does not have are empty.
 struct Prediction {
+  /// The law's mean where the model has a law of evidence that is not silent, else network_score.
   std::vector<double> score = {};
   std::vector<double> entropy = {};
-  std::vector<double> evidence = {};  ///< postnet: alpha_0 + alpha_1
+  std::vector<double> evidence = {};  ///< postnet, natpn: alpha_0 + alpha_1, by the densities of the latent space
   std::vector<double> variance = {};
   std::vector<double> mutual_information = {};
+  std::vector<double> network_score = {};
+  /// Training rows that stand behind a row, by the law; empty without one.
+  std::vector<double> learnt_evidence = {};
 
-  /// Larger means less certain: `evidence` with its logarithm negated, the others as they are. Throws InvalidInput when
-  /// the model does not have it.
+  /// Larger means less certain: both kinds of evidence with their logarithm negated, the others as they are. Throws
+  /// InvalidInput when the model does not have it.
   [[nodiscard]] std::vector<double> uncertainty(Uncertainty kind) const;
 };
 
 /// A trained model: features, networks, and its card.
 ///
-/// Its folder: model.json, for people and programs, and weights.safetensors, which holds numbers only. Loading runs no
-/// code from it. A folder that is damaged, of a newer version, or whose parts do not belong together is refused.
+/// Its folder: model.json, for people and programs, weights.safetensors, which holds numbers only, and where there is a
+/// law of evidence its counts in evidence.json. Loading runs no code from it. A folder that is damaged, of a newer
+/// version, or whose parts do not belong together is refused.
 class Model {
  public:
-  /// weights: of a TrainResult. num_threads: that predict, 0: all cores; the predictions do not depend on it.
-  Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads = 0);
+  /// weights: of a TrainResult. num_threads: that predict, 0: all cores; the predictions do not depend on it. law: of
+  /// the network's score and tokens; a silent one is as none.
+  Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads = 0,
+        std::optional<EvidenceLaw> law = std::nullopt);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
 
   [[nodiscard]] const FeatureTransform& features() const;
   [[nodiscard]] const ModelCard& card() const;
+  /// Null when there is none that is not silent.
+  [[nodiscard]] const EvidenceLaw* law() const;
+  /// What the column `uncertainty` of a prediction holds unless something else is asked for: the learnt evidence where
+  /// there is a law, else default_uncertainty of the head.
+  [[nodiscard]] Uncertainty uncertainty() const;
 
   /// rows: as features().encode gives them. The prediction of a row depends on the row and the model alone, to the last
   /// bit: not on the rows around it. Throws InvalidInput.

@@ -19,7 +19,7 @@ enum class SamVariant { k2A, k2E, k3A, k3E };
 enum class GatedUnit { kReglu, kGeglu };
 /// Evidence that natpn gives out over its latent space of D dimensions: 1, e^(D / 2), e^D or (4 pi)^(D / 2).
 enum class Budget { kConstant, kExpHalf, kExp, kNormal };
-enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation };
+enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation, kLearntEvidence };
 enum class Schedule { kConstant, kCosine, kStep, kPlateau };
 /// Which epoch is the best one on the validation rows.
 enum class Selection { kAveragePrecision, kLogLoss, kRocAuc };
@@ -29,10 +29,12 @@ enum class Stage { kWarmUp, kTraining, kFineTune };
 struct EncoderOptions {
   EncoderKind kind = EncoderKind::kMlp;
   /// Width of the embedding of a categorical feature (mlp: at most this; small vocabularies get less), or of a token.
-  int embedding = 16;
+  int embedding = 8;
   /// Widths of the hidden layers of mlp, and of the layers behind sam.
   std::vector<int> hidden = {128, 64};
-  double dropout = 0.0;  ///< 0 to below 1; mc-dropout needs more than 0; ft-transformer: of what each part adds
+  /// 0 to below 1; mc-dropout needs more than 0. ft-transformer: of what each part adds, which its reference does not
+  /// drop; nor does sam's.
+  double dropout = 0.1;
   double attention_dropout = 0.2;     ///< ft-transformer: of the attention weights
   double feed_forward_dropout = 0.1;  ///< ft-transformer: of the inner layer
   SamVariant sam = SamVariant::k2A;
@@ -43,8 +45,8 @@ struct EncoderOptions {
 };
 
 struct HeadOptions {
-  Head kind = Head::kPostnet;
-  int latent = 8;                            ///< postnet, natpn: dimension D of z
+  Head kind = Head::kNatpn;
+  int latent = 16;                           ///< postnet, natpn: dimension D of z
   int flows = 6;                             ///< postnet: radial flows per class; natpn: in all
   bool batch_norm = false;                   ///< postnet, natpn: batch norm on z
   std::array<double, 2> prior = {1.0, 1.0};  ///< postnet, natpn: prior counts of negatives and positives
@@ -60,7 +62,7 @@ struct ModelOptions {
 };
 
 struct TrainOptions {
-  int epochs = 10;
+  int epochs = 6;
   std::optional<int> batch = {};             ///< rows of a step; unset: see default_batch
   std::optional<double> learning_rate = {};  ///< of Adam; unset: see default_learning_rate
   Schedule schedule = Schedule::kCosine;
@@ -69,6 +71,9 @@ struct TrainOptions {
   /// In training a token becomes the one of unseen values with this probability, so that it is learned what an unseen
   /// value means. 0 to below 1.
   double token_dropout = 0.0;
+  /// Embeddings learn at the learning rate times this; above 0. A token is in few steps, and moves by no more than the
+  /// learning rate in each.
+  double embedding_rate = 3.0;
   /// Weight of half the squares of the embeddings, in the loss of a step that has their tokens.
   double embedding_l2 = 0.0;
   /// postnet, natpn: epochs that fit the densities alone before all else; unset: natpn 3, postnet 1 when latent >= 32.
@@ -105,7 +110,7 @@ template <typename Choice>
 
 /// 256 for fewer than 100,000 training rows, else 1024: a small table needs more steps than a large one has to spare.
 [[nodiscard]] int default_batch(std::size_t num_rows);
-/// 0.002 for mlp, 0.001 for sam and ft-transformer.
+/// 0.002 for mlp, 0.001 for sam, 0.0001 for ft-transformer, as in its reference.
 [[nodiscard]] double default_learning_rate(EncoderKind kind);
 
 /// What a head's column `uncertainty` holds unless something else is asked for: the entropy of the Beta of postnet and

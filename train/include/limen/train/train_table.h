@@ -72,6 +72,8 @@ struct TrainTableOptions {
   /// Of the epochs; its number of threads also encodes rows and predicts.
   TrainOptions training = {};
   RowOptions rows = {};
+  /// Looks for a law of evidence on the validation rows: which of the columns say how well a row is known.
+  bool learns_evidence = true;
   /// How the table was read from its files, for the model's card: it has no bearing on the training.
   TableUse table = {};
 };
