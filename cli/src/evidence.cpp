@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "evidence_flags.h"
 #include "evidence_rows.h"
 #include "flags.h"
 #include "limen/base/error.h"
@@ -24,27 +25,6 @@
 namespace limen::cli {
 namespace {
 
-struct EvidenceFlags {
-  std::string train;
-  std::vector<std::string> data;
-  std::string output;
-  std::string output_format;
-  std::vector<std::string> keys;
-  std::string label;
-  LabelFlags labels;
-  std::string weight;
-  std::string rate;       // name of the column, empty: none
-  std::string add_label;  // the same
-  bool positives = false;
-  bool leave_one_out = false;
-  double tau = 1;
-  std::uint64_t seed = 0;
-  EvidenceOptions options;
-  ReadFlags read;
-  std::vector<std::string> categorical;
-  bool json = false;
-};
-
 /// What is read of a row beside its keys.
 struct RowValues {
   std::vector<std::uint8_t> label;    ///< empty when there is none to read
@@ -58,11 +38,11 @@ class EvidenceRun {
  public:
   explicit EvidenceRun(const EvidenceFlags& flags)
       : flags_(flags),
-        keys_(parse_keys(flags.keys)),
+        keys_(parse_keys(flags.by_keys.keys)),
         rule_(label_rule(flags.labels)),
         read_(columns_to_read()),
         train_(flags.train),
-        data_(flags.leave_one_out ? train_ : table::TableFiles(flags.data)) {}
+        data_(flags.by_keys.leave_one_out ? train_ : table::TableFiles(flags.data)) {}
 
   int run();
 
@@ -109,11 +89,11 @@ table::FrameReadOptions EvidenceRun::columns_to_read() const {
     // As it stands: what is positive may be a word, and a wrong value is named as it is written.
     options.text_columns.push_back(flags_.label);
   }
-  if (!flags_.weight.empty()) {
-    if (contains(options.columns, flags_.weight))
+  if (!flags_.by_keys.weight.empty()) {
+    if (contains(options.columns, flags_.by_keys.weight))
       throw InvalidInput("--weight: the weight cannot be a key or the label");
-    options.columns.push_back(flags_.weight);
-    options.number_columns.push_back(flags_.weight);
+    options.columns.push_back(flags_.by_keys.weight);
+    options.number_columns.push_back(flags_.by_keys.weight);
   }
   return options;
 }
@@ -148,7 +128,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
     }
   }
   if (with_weight) {
-    values.weight = std::get<NumberValues>(column(flags_.weight).values);
+    values.weight = std::get<NumberValues>(column(flags_.by_keys.weight).values);
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       if (values.weight[row] >= 0) continue;
       if (flags_.read.drop_missing && std::isnan(values.weight[row])) {
@@ -156,7 +136,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
         drop(row);
         continue;
       }
-      throw InvalidInput(Where{table, fmt::format("row {}", first_row + row + 1), flags_.weight},
+      throw InvalidInput(Where{table, fmt::format("row {}", first_row + row + 1), flags_.by_keys.weight},
                          "a weight is a number of at least 0",
                          std::isnan(values.weight[row]) ? Cause::kMissingValue : Cause::kOther);
     }
@@ -166,7 +146,7 @@ RowValues EvidenceRun::values_of(const Frame& frame, bool with_label, bool with_
 
 /// Rows that are dropped have weight 0, and so have negatives that are not kept.
 RowValues EvidenceRun::training_values(const Frame& frame, std::uint64_t first_row) {
-  RowValues values = values_of(frame, reads_label(), !flags_.weight.empty(), first_row, shown(flags_.train));
+  RowValues values = values_of(frame, reads_label(), !flags_.by_keys.weight.empty(), first_row, shown(flags_.train));
   if (flags_.tau == 1 && values.num_dropped == 0) return values;
   if (values.weight.empty()) values.weight.assign(frame.num_rows, 1);
   const Undersampling undersampling(flags_.tau, flags_.seed);
@@ -234,11 +214,11 @@ Evidence EvidenceRun::count() {
 }
 
 std::vector<table::AddedColumn> EvidenceRun::added_columns() const {
-  const auto count_type = flags_.weight.empty() ? table::AddedType::kInt64 : table::AddedType::kDouble;
+  const auto count_type = flags_.by_keys.weight.empty() ? table::AddedType::kInt64 : table::AddedType::kDouble;
   std::vector<table::AddedColumn> added = {{"evidence", count_type}, {"uncertainty", table::AddedType::kDouble}};
-  if (flags_.positives) added.push_back({"positives", count_type});
-  if (!flags_.rate.empty()) added.push_back({flags_.rate, table::AddedType::kDouble});
-  if (!flags_.add_label.empty()) added.push_back({flags_.add_label, table::AddedType::kUint8});
+  if (flags_.by_keys.positives) added.push_back({"positives", count_type});
+  if (!flags_.by_keys.rate.empty()) added.push_back({flags_.by_keys.rate, table::AddedType::kDouble});
+  if (!flags_.by_keys.add_label.empty()) added.push_back({flags_.by_keys.add_label, table::AddedType::kUint8});
   return added;
 }
 
@@ -253,28 +233,28 @@ void set_counts(table::AddedValues& added, const std::vector<double>& counts) {
 
 void EvidenceRun::write(const Evidence& evidence) {
   const std::string name = shown(flags_.data);
-  const bool with_label = !flags_.add_label.empty() || (flags_.leave_one_out && reads_label());
-  const bool with_weight = flags_.leave_one_out && !flags_.weight.empty();
+  const bool with_label = !flags_.by_keys.add_label.empty() || (flags_.by_keys.leave_one_out && reads_label());
+  const bool with_weight = flags_.by_keys.leave_one_out && !flags_.by_keys.weight.empty();
   table::AppendColumnsOptions options = {.read = read_, .output_format = parse_format(flags_.output_format)};
   options.read.read = read_options(flags_.read, name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
-  if (!with_weight && !flags_.weight.empty()) std::erase(options.read.columns, flags_.weight);
+  if (!with_weight && !flags_.by_keys.weight.empty()) std::erase(options.read.columns, flags_.by_keys.weight);
   std::uint64_t rows = 0;
   const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t> keep) {
     const Frame key_rows = key_frame(frame, keys_, name);
-    RowValues values =
-        flags_.leave_one_out ? training_values(frame, rows) : values_of(frame, with_label, with_weight, rows, name);
-    if (!flags_.add_label.empty()) std::get<std::vector<std::uint8_t>>(added.back()) = values.label;
+    RowValues values = flags_.by_keys.leave_one_out ? training_values(frame, rows)
+                                                    : values_of(frame, with_label, with_weight, rows, name);
+    if (!flags_.by_keys.add_label.empty()) std::get<std::vector<std::uint8_t>>(added.back()) = values.label;
     for (std::size_t row = 0; row < values.dropped.size(); ++row) keep[row] = values.dropped[row] == 0 ? 1 : 0;
     data_dropped_ += values.num_dropped;
-    const EvidenceRows found = flags_.leave_one_out
+    const EvidenceRows found = flags_.by_keys.leave_one_out
                                    ? evidence.query(key_rows, {.label = values.label, .weight = values.weight})
                                    : evidence.query(key_rows);
     set_counts(added[0], found.count);
     std::get<std::vector<double>>(added[1]) = found.uncertainty;
     std::size_t next = 2;
-    if (flags_.positives) set_counts(added[next++], found.positives);
-    if (!flags_.rate.empty()) std::get<std::vector<double>>(added[next++]) = found.rate;
+    if (flags_.by_keys.positives) set_counts(added[next++], found.positives);
+    if (!flags_.by_keys.rate.empty()) std::get<std::vector<double>>(added[next++]) = found.rate;
     const auto all_keys = static_cast<std::int32_t>(keys_.size());
     for (std::size_t row = 0; row < frame.num_rows; ++row) {
       backed_off_ += keep[row] != 0 && found.keys_used[row] < all_keys ? 1 : 0;
@@ -287,7 +267,7 @@ void EvidenceRun::write(const Evidence& evidence) {
 void EvidenceRun::print(const Evidence& evidence) const {
   const char* const why = "without a label or weight";
   say_left_out(shown(flags_.train), dropped_, why);
-  if (!flags_.leave_one_out) say_left_out(shown(flags_.data), data_dropped_, why);
+  if (!flags_.by_keys.leave_one_out) say_left_out(shown(flags_.data), data_dropped_, why);
   if (flags_.output == "-") return;
   if (flags_.json) {
     Json report = {{"training_rows", count_json(evidence.num_rows())}};
@@ -301,7 +281,7 @@ void EvidenceRun::print(const Evidence& evidence) const {
   const std::string positives =
       reads_label() ? fmt::format(", {}", plural_text(evidence.num_positives(), "positive")) : "";
   fmt::print("{}: {}{} in {} of {}\n", shown(flags_.train), plural_text(evidence.num_rows(), "row"), positives,
-             plural_text(evidence.num_cells(), "cell"), fmt::join(flags_.keys, ", "));
+             plural_text(evidence.num_cells(), "cell"), fmt::join(flags_.by_keys.keys, ", "));
   fmt::print("{}, {} ({:.2f}%) with an empty cell, written to {}\n", plural_text(result_.rows, "row"),
              count_text(static_cast<double>(backed_off_)),
              100.0 * static_cast<double>(backed_off_) / std::max(1.0, static_cast<double>(result_.rows)),
@@ -316,6 +296,24 @@ int EvidenceRun::run() {
   return kDone;
 }
 
+/// What only counting by keys can do, and what a law needs.
+void check_law(const EvidenceFlags& flags) {
+  const auto need_keys = [](bool is_given, const char* flag) {
+    if (is_given) throw InvalidInput(fmt::format("{} needs the keys: --keys A,B", flag));
+  };
+  need_keys(!flags.by_keys.rate.empty(), "--rate");
+  need_keys(flags.by_keys.positives, "--positives");
+  need_keys(!flags.by_keys.add_label.empty(), "--add-label");
+  need_keys(!flags.by_keys.weight.empty(), "--weight");
+  need_keys(flags.by_keys.leave_one_out, "--leave-one-out");
+  need_keys(flags.options.strength != EvidenceOptions{}.strength, "--strength");
+  if (!(flags.tau >= 1) || !std::isfinite(flags.tau)) throw InvalidInput("--tau: must be a number of at least 1");
+  std::vector<std::string> all = flags.data;
+  all.push_back(flags.train);
+  all.insert(all.end(), flags.by_law.validation.begin(), flags.by_law.validation.end());
+  if (contains(all, "-")) throw InvalidInput("without --keys tables are read more than once: give files, not stdin");
+}
+
 void check(const EvidenceFlags& flags) {
   std::vector<std::string> all = flags.data;
   all.push_back(flags.train);
@@ -323,17 +321,24 @@ void check(const EvidenceFlags& flags) {
   const auto need_label = [&](bool is_given, const char* flag) {
     if (is_given && flags.label.empty()) throw InvalidInput(fmt::format("{} needs the label: --label COLUMN", flag));
   };
-  need_label(!flags.rate.empty(), "--rate");
-  need_label(flags.positives, "--positives");
+  if (flags.by_keys.keys.empty()) return check_law(flags);
+  const auto refuse_with_keys = [](bool is_given, const char* flag) {
+    if (is_given) throw InvalidInput(fmt::format("{}: not with --keys", flag));
+  };
+  refuse_with_keys(!flags.by_law.validation.empty(), "--validation");
+  refuse_with_keys(!flags.by_law.drop.empty(), "--drop");
+  refuse_with_keys(!flags.by_law.law_score.empty(), "--law-score");
+  need_label(!flags.by_keys.rate.empty(), "--rate");
+  need_label(flags.by_keys.positives, "--positives");
   need_label(!flags.labels.positive.empty(), "--positive");
   need_label(!flags.labels.positive_if.empty(), "--positive-if");
-  need_label(!flags.add_label.empty(), "--add-label");
+  need_label(!flags.by_keys.add_label.empty(), "--add-label");
   need_label(flags.tau != 1, "--tau");
   if (!(flags.tau >= 1) || !std::isfinite(flags.tau)) throw InvalidInput("--tau: must be a number of at least 1");
   if (!(flags.options.strength >= 0) || !std::isfinite(flags.options.strength)) {
     throw InvalidInput("--strength: must be a number of at least 0");
   }
-  if (flags.leave_one_out && flags.data != std::vector{flags.train}) {
+  if (flags.by_keys.leave_one_out && flags.data != std::vector{flags.train}) {
     throw InvalidInput("--leave-one-out: DATA must be TRAIN itself");
   }
 }
@@ -349,19 +354,26 @@ void add_evidence(CLI::App& program, Action& action) {
   verb->add_option("DATA", flags->data, "Tables to add the columns to; - for stdin")->required();
   verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
   FlagGroup own(*verb);
-  own.list("--keys", flags->keys,
+  own.list("--keys", flags->by_keys.keys,
            "Columns that rows must agree on, the most telling first; date:hour takes a part of a date (year, month, "
-           "day, hour, weekday)")
-      ->required();
-  own.add("--label", flags->label, "COLUMN", "Column of the label");
+           "day, hour, weekday). Without it: a law of all columns is learnt");
+  own.list("--validation", flags->by_law.validation,
+           "Without --keys: labelled rows with a score that the model was not trained on (default: DATA)");
+  own.add("--score", flags->by_law.score, "COLUMN", "Without --keys: column of the score, a probability");
+  own.list("--drop", flags->by_law.drop, "Without --keys: columns of TRAIN that are not looked at");
+  own.add("--law-score", flags->by_law.law_score, "NAME",
+          "Without --keys: also add the law's mean, a score that takes evidence into account, as the column NAME");
+  own.add("--label", flags->label, "COLUMN", "Column of the label; without --keys it is needed, default: label");
   add_label_flags(*verb, flags->labels);
-  own.add("--weight", flags->weight, "COLUMN", "Column of the training rows' weights");
-  verb->add_flag("--rate{score}", flags->rate,
+  own.add("--weight", flags->by_keys.weight, "COLUMN", "Column of the training rows' weights");
+  verb->add_flag("--rate{score}", flags->by_keys.rate,
                  "Also add the smoothed rate of positives, as the column score (--rate=NAME: as NAME)");
-  verb->add_flag("--positives", flags->positives, "Also add the positives among the training rows as positives");
-  verb->add_flag("--add-label{label}", flags->add_label,
+  verb->add_flag("--positives", flags->by_keys.positives,
+                 "Also add the positives among the training rows as positives");
+  verb->add_flag("--add-label{label}", flags->by_keys.add_label,
                  "Also add the label as 0/1, as the column label (--add-label=NAME: as NAME)");
-  verb->add_flag("--leave-one-out", flags->leave_one_out, "DATA is TRAIN: leave each row out of its own evidence");
+  verb->add_flag("--leave-one-out", flags->by_keys.leave_one_out,
+                 "DATA is TRAIN: leave each row out of its own evidence");
   own.add("--bins", options.num_bins, "L", "Quantile bins of a numeric key; fewer distinct values are kept")
       ->check(CLI::Range(2, 65'536).description(""));
   own.add("--strength", options.strength, "S", "Rows that the next coarser cell's rate counts for in a rate");
@@ -375,11 +387,15 @@ void add_evidence(CLI::App& program, Action& action) {
       "Example: limen evidence train.csv holdout.csv --keys origin,destination,date:hour --label delay\n"
       "           --positive-if \">30\" --rate --add-label -o predictions.csv\n"
       "Where no training row is in the cell of all keys, the last key is dropped, then the one before.\n"
-      "uncertainty: -log(1 + evidence), or the number of dropped keys less evidence / (1 + evidence).");
+      "uncertainty: -log(1 + evidence), or the number of dropped keys less evidence / (1 + evidence).\n"
+      "Example: limen evidence train.csv holdout.csv --tau 3 --law-score score_law -o predictions.csv\n"
+      "Without --keys: which columns, pairs and triples count is learnt from labelled rows with a score;\n"
+      "evidence is a weighted geometric mean of 1 + rows, uncertainty its negative logarithm. Where counts\n"
+      "explain nothing beyond the score, nothing is written and the exit code is 3.");
   verb->callback([flags, &action] {
     action = [flags] {
       check(*flags);
-      return EvidenceRun(*flags).run();
+      return flags->by_keys.keys.empty() ? run_evidence_law(*flags) : EvidenceRun(*flags).run();
     };
   });
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <random>
 #include <string>
 
 #include "cli_fixture.h"
@@ -210,6 +211,138 @@ TEST_F(EvidenceVerb, ATableThatChangesBetweenPassesIsRefused) {
   for (const std::string keys : {"from", "from,late"}) {
     expect_change_noticed({"evidence", "t*.csv", "data.csv", "--keys", keys, "-o", "out.csv"}, std::string(kTrain));
   }
+}
+
+// The paper's process: 1,500 regions with a rate from Beta(1.5, 8.5) and 2 to 60 training rows; the score is the
+// posterior mean by a prior that is too weak. `shade` has three values and tells nothing; `number` counts rows.
+class EvidenceLawVerb : public CliTest {
+ protected:
+  EvidenceLawVerb() {
+    std::mt19937 random(1);
+    std::uniform_real_distribution<double> unit;
+    std::gamma_distribution<double> one(1.5);
+    std::gamma_distribution<double> other(8.5);
+    std::vector<double> rate;
+    std::vector<double> score;
+    std::string train = "number,region,shade,label\n";
+    int number = 0;
+    for (int region = 0; region < 1500; ++region) {
+      const double positive = one(random);
+      rate.push_back(positive / (positive + other(random)));
+      const int rows = static_cast<int>(2 * std::pow(30, unit(random)));
+      int positives = 0;
+      for (int row = 0; row < rows; ++row) {
+        const int label = unit(random) < rate.back() ? 1 : 0;
+        positives += label;
+        train += std::to_string(number++) + ",r" + std::to_string(region) + "," + shade(random) + "," +
+                 std::to_string(label) + "\n";
+      }
+      score.push_back((positives + 0.3) / (rows + 2.0));
+    }
+    write_file("train.csv", train);
+    std::string data = "number,region,shade,score,label\n";
+    std::string chance = data;
+    for (int row = 0; row < 30'000; ++row) {
+      const auto region = static_cast<std::size_t>(unit(random) * 1500);
+      const std::string begin = std::to_string(row) + ",r" + std::to_string(region) + "," + shade(random) + "," +
+                                std::to_string(score[region]) + ",";
+      data += begin + (unit(random) < rate[region] ? "1\n" : "0\n");
+      chance += begin + (unit(random) < score[region] ? "1\n" : "0\n");
+    }
+    write_file("data.csv", data);
+    write_file("chance.csv", chance);
+    write_file("new.csv", "score,region,shade\n0.3,r1,red\n0.3,r1,\n0.3,unheard,red\n");
+  }
+  static std::string shade(std::mt19937& random) {
+    return std::array<std::string, 3>{"red", "green", "blue"}[random() % 3];
+  }
+};
+
+TEST_F(EvidenceLawVerb, LearnsTheColumnsThatCount) {
+  const std::string text = output_of({"evidence", "train.csv", "data.csv", "-o", "out.csv", "--law-score", "mean"});
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("2 columns: region, shade\n"), HasSubstr("they rise from row to row: number"),
+                    HasSubstr("data.csv: 30,000 labelled rows\n"), HasSubstr("Evidence: rows that agree on region (p "),
+                    HasSubstr("  region   1.000  1,500\n"), HasSubstr("30,000 rows written to out.csv\n")));
+  EXPECT_THAT(file_text("out.csv"),
+              ::testing::StartsWith("number,region,shade,score,label,evidence,uncertainty,mean\n"));
+  const Json report = json_of({"evidence", "train.csv", "data.csv", "-o", "out.csv", "--json"});
+  EXPECT_EQ(report["status"], "active");
+  EXPECT_EQ(report["terms"][0]["columns"], Json::array({"region"}));
+  EXPECT_EQ(report["terms"][0]["weight"], 1);
+  EXPECT_EQ(report["validation_rows"], 30'000);
+  EXPECT_EQ(report["rows"], 30'000);
+  EXPECT_LT(report["p_value"], 1e-6);
+  EXPECT_GE(report["gain_z"], 2);
+}
+
+// Evidence of a region is 1 + its rows; a region that training did not have is least certain.
+TEST_F(EvidenceLawVerb, AddsTheEvidenceToOtherRowsThanItWasLearntFrom) {
+  const std::string text =
+      output_of({"evidence", "train.csv", "new.csv", "--validation", "data.csv", "--law-score", "mean", "-o", "-"});
+  std::string train = file_text("train.csv");
+  int rows = 0;
+  for (std::size_t at = train.find(",r1,"); at != std::string::npos; at = train.find(",r1,", at + 1)) ++rows;
+  EXPECT_THAT(text, ::testing::StartsWith("score,region,shade,evidence,uncertainty,mean\n0.3,r1,red,"));
+  double evidence = 0;
+  const std::size_t at = text.find("r1,red,") + 7;
+  std::from_chars(text.data() + at, text.data() + text.size(), evidence);
+  EXPECT_NEAR(evidence, 1 + rows, 1e-9);
+  EXPECT_THAT(text, HasSubstr("unheard,red,1,0,0."));
+  // The score of the law is not read where it is not wanted.
+  write_file("new.csv", "region,shade\nr1,red\n");
+  EXPECT_THAT(output_of({"evidence", "train.csv", "new.csv", "--validation", "data.csv", "-o", "-"}),
+              ::testing::StartsWith("region,shade,evidence,uncertainty\nr1,red,"));
+}
+
+TEST_F(EvidenceLawVerb, WritesNothingWhereCountsExplainNothing) {
+  expect_refused({"evidence", "train.csv", "chance.csv", "-o", "out.csv"},
+                 {"chance.csv: Silent: ", "2 combinations of columns", "Nothing was written."}, {}, 3);
+  expect_refused({"evidence", "train.csv", "data.csv", "--drop", "region", "-o", "out.csv"}, {"Silent: "}, {}, 3);
+  const RunResult result = run({"evidence", "train.csv", "chance.csv", "-o", "out.csv", "--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  const Json report = Json::parse(result.out);
+  EXPECT_NE(report["status"], "active");
+  EXPECT_EQ(report["terms"], Json::array());
+  EXPECT_EQ(report["rows"], nullptr);
+}
+
+TEST_F(EvidenceLawVerb, TauLeavesOutTheNegativesThatTrainingLeftOut) {
+  const Json all = json_of({"evidence", "train.csv", "data.csv", "-o", "out.csv", "--json"});
+  const Json some =
+      json_of({"evidence", "train.csv", "data.csv", "--tau", "3", "--seed", "7", "-o", "out.csv", "--json"});
+  // Of about 22,000 rows 85% are negative, of which a third is kept.
+  const double share = some["training_rows"].get<double>() / all["training_rows"].get<double>();
+  EXPECT_NEAR(share, 0.15 + 0.85 / 3, 0.03);
+}
+
+TEST_F(EvidenceLawVerb, RefusesBadInput) {
+  const auto with = [](const Words& more) {
+    Words words = {"evidence", "train.csv", "data.csv", "-o", "out.csv"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  expect_refused({"evidence", "train.csv", "new.csv", "-o", "out.csv"}, {"new.csv", "\"label\"", "--validation"});
+  expect_refused(with({"--rate"}), {"--rate needs the keys"});
+  expect_refused(with({"--weight", "shade"}), {"--weight needs the keys"});
+  expect_refused(with({"--leave-one-out"}), {"--leave-one-out needs the keys"});
+  expect_refused(with({"--keys", "region", "--drop", "shade"}), {"--drop: not with --keys"});
+  expect_refused(with({"--keys", "region", "--law-score", "p"}), {"--law-score: not with --keys"});
+  expect_refused(with({"--drop", "regoin"}), {"--drop: \"regoin\" is not a column of train.csv"});
+  expect_refused(with({"--drop", "region,shade"}), {"no column in common"});
+  expect_refused(with({"--categorical", "label"}), {"--categorical: \"label\""});
+  expect_refused(with({"--score", "scoer"}), {"data.csv", "\"scoer\"", "did you mean \"score\"?"});
+  expect_refused({"evidence", "-", "data.csv", "-o", "out.csv"}, {"give files, not stdin"});
+  expect_refused(with({"--law-score", "shade"}), {"data.csv", "already has a column \"shade\""});
+  write_file("data.csv", "region,shade,score,label\nr1,red,0.5,1\nr2,red,1.5,0\n");
+  expect_refused(with({}), {"data.csv: row 2: column \"score\": the score is 1.5, must be a probability"});
+  write_file("data.csv", "region,shade,score,label\nr1,red,0.5,1\nr2,red,,0\n");
+  expect_refused(with({}), {"data.csv: row 2: column \"score\": the score is missing"});
+  write_file("data.csv", "region,shade,score,label\nr1,red,0.5,1\nr2,red,0.4,\n");
+  expect_refused(with({}), {"data.csv: row 2: column \"label\": the label is missing"});
+  const RunResult result = run(with({"--drop-missing"}));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("left out 1 row without a label or score"), HasSubstr("all of one class")));
 }
 
 }  // namespace

@@ -261,7 +261,9 @@ TEST(Evidence, RefusesBadInput) {
   const auto refusal = [](auto&& action) { return test::refusal_of(action); };
   EXPECT_THAT(refusal([&] { (void)EvidenceKeys(frame, {.num_bins = 1}); }), HasSubstr("num_bins is 1"));
   EXPECT_THAT(refusal([&] { (void)EvidenceKeys(frame, {.strength = -1}); }), HasSubstr("strength is -1"));
-  EXPECT_THAT(refusal([&] { (void)EvidenceKeys({}, {}); }), HasSubstr("0 keys, must be from 1 to 32"));
+  EXPECT_THAT(refusal([&] { (void)EvidenceKeys({}, {}); }), HasSubstr("0 keys, must be from 1 to 256"));
+  EXPECT_THAT(refusal([&] { EvidenceCounter(EvidenceKeys(text_frame({}, 33), {}), {}); }),
+              HasSubstr("33 keys, must be from 1 to 32"));
   EXPECT_THAT(refusal([&] { EvidenceCounter(EvidenceKeys(number_frame({1}), {}), {}); }), HasSubstr("need fit()"));
   EvidenceCounter counter(EvidenceKeys(frame, {}), {});
   const std::vector<std::uint8_t> bad_label = {0, 2};

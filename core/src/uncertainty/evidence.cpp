@@ -144,6 +144,10 @@ double evidence_uncertainty(double count, std::size_t keys_dropped) {
 EvidenceCounter::EvidenceCounter(EvidenceKeys keys, const EvidenceOptions& options)
     : options_(options), keys_(std::move(keys)), cells_(std::make_shared<EvidenceLevel>(keys_.size())) {
   validate(options);
+  if (keys_.size() > kMostKeys) {
+    throw InvalidInput("evidence",
+                       std::to_string(keys_.size()) + " keys, must be from 1 to " + std::to_string(kMostKeys));
+  }
   if (keys_.needs_fit() && !keys_.is_fitted())
     throw InvalidInput("evidence", "numeric keys need fit() before counting");
 }

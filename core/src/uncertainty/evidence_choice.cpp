@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -222,11 +220,6 @@ RowMatrix extended(const RowMatrix& design, const IndexFit& index, const std::ve
 }
 
 }  // namespace
-
-double law_log_odds(const std::array<double, 4>& coefficients, double f, double h) {
-  const auto& [b0, b1, g0, g1] = coefficients;
-  return b0 + g0 * h + std::max(b1 + g1 * h, 0.05 * std::max(b1, 0.0)) * f;
-}
 
 ScreeningTest::ScreeningTest(const RowMatrix& design, std::span<const double> probability,
                              std::span<const std::uint8_t> label, std::span<const double> f)

@@ -34,9 +34,6 @@ struct EvidenceChoice {
   double p_value = 1;
 };
 
-/// Log odds of a positive. f: standardised log odds by the score alone; h: standardised log evidence.
-[[nodiscard]] double law_log_odds(const std::array<double, 4>& coefficients, double f, double h);
-
 /// Score test of c and c F beyond a design, at a fit p of it: twice what the log likelihood would rise by, to first
 /// order, were both added. With v = p (1 - p), G = [c, c F], u = G' (y - p):
 ///   I = G'VG - G'VX (X'VX)^-1 X'VG,    chi-square = u' I^-1 u

@@ -112,6 +112,11 @@ std::vector<double> best_loading(const Columns& columns, std::span<const double>
 
 }  // namespace
 
+double law_log_odds(const std::array<double, 4>& coefficients, double f, double h) {
+  const auto& [b0, b1, g0, g1] = coefficients;
+  return b0 + g0 * h + std::max(b1 + g1 * h, 0.05 * std::max(b1, 0.0)) * f;
+}
+
 std::optional<IndexFit> fit_index(const Columns& columns, std::span<const double> f,
                                   std::span<const std::uint8_t> label) {
   std::optional<IndexFit> result;

@@ -17,6 +17,9 @@ struct IndexFit {
   double log_likelihood = 0;
 };
 
+/// Log odds of a positive by the index. The slope in F is not below 0.05 b1, so that they never fall with the score.
+[[nodiscard]] double law_log_odds(const std::array<double, 4>& coefficients, double f, double h);
+
 /// By alternating two convex logistic regressions: of (1, F, h, h F) for given loadings, and of the columns times
 /// g0 + g1 F for given coefficients. columns: standardised, at least one. Unset where the columns cancel each other.
 [[nodiscard]] std::optional<IndexFit> fit_index(const std::vector<std::vector<double>>& columns,

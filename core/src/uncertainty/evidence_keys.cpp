@@ -19,7 +19,6 @@ namespace limen {
 namespace {
 
 constexpr std::size_t kSampleRows = 200'000;
-constexpr std::size_t kMaxKeys = 32;
 constexpr std::uint32_t kMissingCode = 0;  // values are numbered from 1
 
 std::uint32_t code_of(std::span<const double> cuts, bool is_binned, double value) {
@@ -46,9 +45,9 @@ void validate(const EvidenceOptions& options) {
 
 EvidenceKeys::EvidenceKeys(const Frame& frame, const EvidenceOptions& options) : options_(options) {
   validate(options);
-  if (frame.columns.empty() || frame.columns.size() > kMaxKeys) {
+  if (frame.columns.empty() || frame.columns.size() > kMostKeys) {
     throw InvalidInput("evidence",
-                       std::to_string(frame.columns.size()) + " keys, must be from 1 to " + std::to_string(kMaxKeys));
+                       std::to_string(frame.columns.size()) + " keys, must be from 1 to " + std::to_string(kMostKeys));
   }
   for (const Column& column : frame.columns) {
     Key key;

@@ -9,7 +9,8 @@
 namespace limen::detail {
 namespace {
 
-constexpr std::size_t kChunkRows = 8192;
+// Large, since a chunk of few rows is done sooner than another thread is woken for it.
+constexpr std::size_t kChunkRows = 32'768;
 
 // Sets eta to the log odds of the rows and returns their log likelihood.
 double set_log_odds(const RowMatrix& design, std::span<const std::uint8_t> label, std::span<const double> coefficients,

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "limen/uncertainty/evidence_law.h"
+#include "limen/uncertainty/code_rows.h"
 
 namespace limen::detail {
 

@@ -39,6 +39,9 @@ void validate(const EvidenceOptions& options);
 /// rows.
 class EvidenceKeys {
  public:
+  /// Keys at most: the sample of rows takes up to 3 MB for each.
+  static constexpr std::size_t kMostKeys = 256;
+
   /// The keys are the columns of `frame`, by name and kind; its rows are not used.
   EvidenceKeys(const Frame& frame, const EvidenceOptions& options);
 
@@ -116,6 +119,9 @@ class Evidence;
 ///   const Evidence evidence = std::move(counter).finish();  evidence.query(...)
 class EvidenceCounter {
  public:
+  /// Keys at most: each is a level of cells of its own.
+  static constexpr std::size_t kMostKeys = 32;
+
   EvidenceCounter(EvidenceKeys keys, const EvidenceOptions& options);
 
   /// label: empty (no positives) or 0/1 for each row; weight: empty (each row counts once) or one >= 0 for each row;
