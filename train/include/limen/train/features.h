@@ -165,10 +165,10 @@ class FeatureTransform {
 /// exponential one 3.6, a log-normal one with sigma 1 6.4.) Columns without any value or with one single value are left
 /// out, with a note; a column of one value and missing ones keeps its missing indicator.
 ///
-/// Knots of numeric columns: at most numeric_knots, and no more than leave min_count rows to each. With no more different
-/// values than that: those of at least min_count rows, and the lowest and the highest. Else the lowest and the highest
-/// value; the values of so many rows that they fill a share of their own (a column that is mostly 0 has a knot there,
-/// and one for each of its other frequent values); and of what is left, values at equal distances in rows.
+/// Knots of numeric columns: at most numeric_knots, and no more than leave min_count rows to each. With no more
+/// different values than that: those of at least min_count rows, and the lowest and the highest. Else the lowest and
+/// the highest value; the values of so many rows that they fill a share of their own (a column that is mostly 0 has a
+/// knot there, and one for each of its other frequent values); and of what is left, values at equal distances in rows.
 class FeatureFitter {
  public:
   /// Throws InvalidInput for options that cannot be.
