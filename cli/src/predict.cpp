@@ -237,9 +237,10 @@ void add_predict(CLI::App& program, Action& action) {
   FlagGroup own(*verb);
   own.choice("--part", flags->part, "PART", {"train", "holdout", "test"},
              "Only this part of the split that the model was trained with");
-  own.choice("--uncertainty", flags->uncertainty, "KIND", train::names_of<train::Uncertainty>(),
-             "entropy, evidence, variance, mutual-information or learnt-evidence [learnt-evidence where the model has a law, "
-             "else entropy of postnet and natpn, variance of the others]");
+  own.choice(
+      "--uncertainty", flags->uncertainty, "KIND", train::names_of<train::Uncertainty>(),
+      "entropy, evidence, variance, mutual-information or learnt-evidence [learnt-evidence where the model has a law, "
+      "else entropy of postnet and natpn, variance of the others]");
   own.toggle("--all-columns", flags->all_columns, "Write all of these as columns of their own, too");
   own.list("--keep", flags->keep, "Columns of DATA to copy");
   own.toggle("--row-number", flags->row_number,
