@@ -5,14 +5,18 @@
 Rows: score s = v^2 with v uniform, second column u uniform, log odds of a positive -7 + 12 s + c (2u - 1); c = 0 (it tells nothing), 0.5
 (weak) or 2 (strong). "Ties": scores rounded to two digits. The true precision of a boundary is that of a grid of 4,000 x 64 points.
 
-    .venv/bin/python bench/certification.py [--runs 1000] [--large-runs 300] [--processes 2] [--methods st,auto] [--rows 2000,20000]
+    .venv/bin/python bench/certification.py [--runs 1000] [--processes 2] [--methods st,auto] [--rows 2000,20000,200000] [--results FILE]
+
+With --results every block of 50 hold-outs is kept in FILE, and a run that was ended goes on from there; the table is of whatever is there.
 
 Missed: hold-outs of all whose boundary's true precision is below the bound, for C = 0.9 and 0.95; naive: the best single threshold on
 the hold-out. Recall is the true one, relative to the best single threshold that keeps the bound (nothing certified counts as 0).
 """
 
 import argparse
+import json
 import multiprocessing
+import pathlib
 
 import limen
 import numpy as np
@@ -77,44 +81,59 @@ def run(job):
             recall.append(0)
             continue
         precision, found = truth.judge(boundary)
-        missed += precision < bound - 1e-9
+        missed += bool(precision < bound - 1e-9)
         recall.append(found)
         chosen[boundary.method] = chosen.get(boundary.method, 0) + 1
-    return job, missed, nothing, sum(recall) / truth.best_recall(bound), len(recall), chosen
+    return job, missed, nothing, float(sum(recall) / truth.best_recall(bound)), len(recall), chosen
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--large-runs", type=int, default=300, help="of 200,000 rows")
     parser.add_argument("--rows", default="2000,20000,200000", help="of a hold-out")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--methods", default="st,auto")
+    parser.add_argument("--results", type=pathlib.Path, help="file of finished blocks; they are not run again")
     options = parser.parse_args()
     settings = [("st", "none", False), ("st", "none", True), ("auto", "weak", False), ("auto", "strong", False)]
     settings = [setting for setting in settings if setting[0] in options.methods.split(",")]
     sizes = [int(rows) for rows in options.rows.split(",")]
     jobs = []
-    for method, strength, ties in settings:
-        for bound in (0.5, 0.7, 0.9, 0.97):
-            for rows in sizes:
-                runs = options.large_runs if rows > 20_000 else options.runs
-                for start in range(0, runs, 50):
-                    seeds = range(start, min(start + 50, runs))
+    for start in range(0, options.runs, 50):
+        seeds = range(start, min(start + 50, options.runs))
+        for method, strength, ties in settings:
+            for bound in (0.5, 0.7, 0.9, 0.97):
+                for rows in sizes:
                     for confidence in (0.9, 0.95):
                         jobs.append((method, bound, rows, strength, ties, confidence, seeds))
                     if method == "st":
                         jobs.append(("naive", bound, rows, strength, ties, 0.5, seeds))
     sums = {}
+
+    def add(job, missed, nothing, recall, runs, chosen):
+        entry = sums.setdefault(tuple(job[:6]), [0, 0, 0.0, 0, {}])
+        entry[0] += missed
+        entry[1] += nothing
+        entry[2] += recall
+        entry[3] += runs
+        for name, count in chosen.items():
+            entry[4][name] = entry[4].get(name, 0) + count
+
+    done = set()
+    if options.results and options.results.exists():
+        for line in options.results.read_text().splitlines():
+            job, *figures = json.loads(line)
+            if tuple(job) not in {(*each[:6], each[6].start, each[6].stop) for each in jobs}:
+                continue
+            done.add(tuple(job))
+            add(job, *figures)
+    jobs = [job for job in jobs if (*job[:6], job[6].start, job[6].stop) not in done]
     with multiprocessing.Pool(options.processes) as pool:
-        for job, missed, nothing, recall, runs, chosen in pool.imap_unordered(run, jobs, chunksize=1):
-            entry = sums.setdefault(job[:6], [0, 0, 0.0, 0, {}])
-            entry[0] += missed
-            entry[1] += nothing
-            entry[2] += recall
-            entry[3] += runs
-            for name, count in chosen.items():
-                entry[4][name] = entry[4].get(name, 0) + count
+        for job, *figures in pool.imap_unordered(run, jobs, chunksize=1):
+            add(job, *figures)
+            if options.results:
+                with options.results.open("a") as file:
+                    file.write(json.dumps([[*job[:6], job[6].start, job[6].stop], *figures]) + "\n")
     print("| method | second column | bound | rows | runs | missed, C 0.9 | C 0.95 | naive missed | nothing, C 0.9 | C 0.95 | recall, C 0.9 | C 0.95 | naive | chosen |")
     print("|" + "---|" * 14)
     worst = -9.0

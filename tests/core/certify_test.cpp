@@ -88,6 +88,36 @@ TEST(Certify, TestsEveryDistinctScoreFromItsFirstRankOn) {
   EXPECT_EQ(boundary_from_json(to_json(*found.boundary)), *found.boundary);
 }
 
+TEST(Certify, StepsThatAreSurelyAcceptedNeedNoTestOfTheirOwn) {
+  // The walk skips tests whose outcome follows from one before; every step is tested here.
+  int long_walks = 0;
+  for (const char* bound : {"0.3", "0.5", "0.7", "0.9"}) {
+    const double above = std::nextafter(std::stod(bound), 2.0);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      SCOPED_TRACE(testing::Message() << "bound " << bound << ", seed " << seed);
+      const Rows rows = uniform_rows(3000, seed);
+      const Certification found = certify(rows.samples(), precision(bound), {.confidence = 0.9, .method = Method::kSt});
+      ASSERT_FALSE(found.steps.empty());
+      std::optional<double> last;
+      bool failed = false;
+      for (const CertifiedStep& step : found.steps) {
+        const double p = binomial_upper_tail(step.flagged.positives, step.flagged.rows, above);
+        failed = failed || p > 1 - 0.9;
+        ASSERT_EQ(step.accepted, !failed) << step.flagged.rows;
+        if (failed) continue;
+        ASSERT_GE(step.p_value, p);
+        ASSERT_LE(step.p_value, 1 - 0.9);
+        last = p;
+      }
+      ASSERT_EQ(found.boundary.has_value(), last.has_value());
+      if (!last) continue;
+      EXPECT_EQ(found.boundary->guarantee->p_value, *last);
+      if (found.boundary->guarantee->flagged > 500) ++long_walks;
+    }
+  }
+  EXPECT_GE(long_walks, 10);
+}
+
 struct Misses {
   int runs = 0;
   int missed = 0;

@@ -93,20 +93,30 @@ std::vector<double> learn(const Candidate& candidate, const Table& table, std::i
   return rates;
 }
 
-/// Cells of all folds in order of falling rate, as learnt without the fold, with their counts by part.
+/// Cells of all folds in order of falling rate, as learnt without the fold, with the fold's counts.
 struct LeftOut {
   struct Entry {
     double rate;
     std::size_t fold;
     std::size_t cell;
+    Counts counts;
   };
   std::vector<Entry> entries;
 };
 
-/// What is flagged where the objective is best along the entries, without the part `without`.
-std::optional<Counts> best_stop(const LeftOut& left_out, const std::vector<Table>& parts,
-                                const std::vector<std::vector<std::size_t>>& folds, std::size_t without,
-                                const Objective& objective, const Totals& totals) {
+/// A part of the rows that is not looked at, as if it were not there; none: `part` is null.
+struct Without {
+  const Table* part = nullptr;
+  std::size_t fold = 0;  ///< that the part is in
+
+  [[nodiscard]] Counts counts(const LeftOut::Entry& entry) const {
+    return part != nullptr && fold == entry.fold ? entry.counts - part->cells[entry.cell] : entry.counts;
+  }
+};
+
+/// What is flagged where the objective is best along the entries.
+std::optional<Counts> best_stop(const LeftOut& left_out, const Without& without, const Objective& objective,
+                                const Totals& totals) {
   std::optional<Counts> best;
   Counts flagged;
   const auto consider = [&] {
@@ -116,19 +126,16 @@ std::optional<Counts> best_stop(const LeftOut& left_out, const std::vector<Table
   consider();
   for (std::size_t at = 0; at < left_out.entries.size(); ++at) {
     const LeftOut::Entry& entry = left_out.entries[at];
-    for (const std::size_t part : folds[entry.fold]) {
-      if (part != without) flagged += parts[part].cells[entry.cell];
-    }
+    flagged += without.counts(entry);
     const bool group_end = at + 1 == left_out.entries.size() || left_out.entries[at + 1].rate < entry.rate;
     if (group_end) consider();
   }
   return best;
 }
 
-/// Rate of positives among the rows of the highest rates, without the part `without`: the mean over numbers of rows
-/// around `rows`, so that no single row decides. Of a group of equal rates as many as its share.
-double rate_at_top(const LeftOut& left_out, const std::vector<Table>& parts,
-                   const std::vector<std::vector<std::size_t>>& folds, std::size_t without, double rows) {
+/// Rate of positives among the rows of the highest rates: the mean over numbers of rows around `rows`, so that no
+/// single row decides. Of a group of equal rates as many as its share.
+double rate_at_top(const LeftOut& left_out, const Without& without, double rows) {
   constexpr std::array kShares = {0.7, 0.85, 1.0, 1.2, 1.4};
   double rates = 0;
   std::size_t next = 0;
@@ -136,9 +143,7 @@ double rate_at_top(const LeftOut& left_out, const std::vector<Table>& parts,
   Counts group;
   for (std::size_t at = 0; at < left_out.entries.size() && next < kShares.size(); ++at) {
     const LeftOut::Entry& entry = left_out.entries[at];
-    for (const std::size_t part : folds[entry.fold]) {
-      if (part != without) group += parts[part].cells[entry.cell];
-    }
+    group += without.counts(entry);
     const bool group_end = at + 1 == left_out.entries.size() || left_out.entries[at + 1].rate < entry.rate;
     if (!group_end) continue;
     for (; next < kShares.size() && kShares[next] * rows <= static_cast<double>(flagged.rows + group.rows); ++next) {
@@ -182,6 +187,10 @@ struct Judged {
 Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>& parts, const Table& table,
              std::int64_t near_rows, const Objective& objective, CounterRandom& random) {
   const std::vector<std::vector<std::size_t>> folds = detail::make_folds(kFolds, random);
+  std::vector<std::size_t> fold_of(kParts);
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    for (const std::size_t part : folds[fold]) fold_of[part] = fold;
+  }
   const bool minimizes = objective.goal == Goal::kCost;
   const Counts all = table.total();
   std::vector<Counts> part_totals;
@@ -202,7 +211,8 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
       }
       const std::vector<double> rates = learn(candidate, learnt, learnt_near, objective);
       for (std::size_t cell = 0; cell < rates.size(); ++cell) {
-        if (table.cells[cell].rows > 0) left_out.entries.push_back({rates[cell], fold, cell});
+        if (table.cells[cell].rows == 0) continue;
+        left_out.entries.push_back({rates[cell], fold, cell, table.cells[cell] - learnt.cells[cell]});
       }
       // As deployed: the stop that is best on the rows learnt from.
       std::vector<std::size_t> by_rate(rates.size());
@@ -212,33 +222,33 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
       const Totals totals = learnt.totals();
       Counts flagged;
       Counts best;
-      std::size_t stop = 0;
+      Counts flagged_of_all;  // rows left out, too
+      Counts best_of_all;
       bool found = is_feasible(objective, totals, {});
       for (std::size_t at = 0; at < by_rate.size(); ++at) {
         flagged += learnt.cells[by_rate[at]];
+        flagged_of_all += table.cells[by_rate[at]];
         if (at + 1 < by_rate.size() && rates[by_rate[at + 1]] == rates[by_rate[at]]) continue;
         if (!is_feasible(objective, totals, flagged)) continue;
         if (found && !is_better(objective, totals, flagged, best)) continue;
         found = true;
         best = flagged;
-        stop = at + 1;
+        best_of_all = flagged_of_all;
       }
-      for (std::size_t at = 0; at < stop; ++at) {
-        for (const std::size_t part : folds[fold]) deployed += parts[part].cells[by_rate[at]];
-      }
+      deployed += best_of_all - best;
     }
     std::stable_sort(left_out.entries.begin(), left_out.entries.end(),
                      [](const auto& a, const auto& b) { return a.rate > b.rate; });
     std::vector<std::optional<double>> values;  // of all rows, then without each part
     std::vector<double> at_top;
     for (std::size_t part = 0; part <= kParts; ++part) {
-      const std::size_t without = part == 0 ? kParts : part - 1;
-      const Totals totals = Table::totals_of_rows(part == 0 ? all : all - part_totals[without]);
-      const auto stop = best_stop(left_out, parts, folds, without, objective, totals);
+      const Without without = part == 0 ? Without{} : Without{&parts[part - 1], fold_of[part - 1]};
+      const Totals totals = Table::totals_of_rows(part == 0 ? all : all - part_totals[part - 1]);
+      const auto stop = best_stop(left_out, without, objective, totals);
       values.push_back(stop ? std::optional(objective_value(objective, totals, *stop)) : std::nullopt);
       if (part == 0) judged.stops.push_back(stop ? stop->rows : 0);
       const double share = static_cast<double>(totals.all.rows) / static_cast<double>(all.rows);
-      at_top.push_back(rate_at_top(left_out, parts, folds, without, share * static_cast<double>(near_rows) / 3));
+      at_top.push_back(rate_at_top(left_out, without, share * static_cast<double>(near_rows) / 3));
     }
     if (single.empty()) single = values;
     if (single_rates.empty()) single_rates = at_top;

@@ -33,8 +33,10 @@ void validate(const CertifyOptions& options);
 
 /// One boundary of the walk, on the rows that were tested.
 struct CertifiedStep {
-  Counts flagged;      ///< rows, whatever their weights
-  double p_value = 1;  ///< of "the bound is not kept"
+  Counts flagged;  ///< rows, whatever their weights
+  /// Of "the bound is not kept". A bound on precision: of steps that are surely accepted only that it is at most 1 - C,
+  /// and then this is 1 - C; that of the last accepted step is exact.
+  double p_value = 1;
   bool accepted = false;
 };
 
