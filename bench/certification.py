@@ -134,7 +134,9 @@ def main():
             if options.results:
                 with options.results.open("a") as file:
                     file.write(json.dumps([[*job[:6], job[6].start, job[6].stop], *figures]) + "\n")
-    print("| method | second column | bound | rows | runs | missed, C 0.9 | C 0.95 | naive missed | nothing, C 0.9 | C 0.95 | recall, C 0.9 | C 0.95 | naive | chosen |")
+    print(
+        "| method | second column | bound | rows | runs | missed, C 0.9 | C 0.95 | naive missed | nothing, C 0.9 | C 0.95 | recall, C 0.9 | C 0.95 | naive | chosen |"
+    )
     print("|" + "---|" * 14)
     worst = -9.0
     for method, strength, ties in settings:
@@ -145,7 +147,9 @@ def main():
                 for entry, level in zip(by, (0.1, 0.05), strict=True):
                     worst = max(worst, (entry[0] / entry[3] - level) / np.sqrt(level * (1 - level) / entry[3]))
                 name = strength + (", ties" if ties else "")
-                chosen = ", ".join(f"{key} {count}" for key, count in sorted(by[0][4].items())) if method == "auto" else ""
+                chosen = (
+                    ", ".join(f"{key} {count}" for key, count in sorted(by[0][4].items())) if method == "auto" else ""
+                )
                 print(
                     f"| {method} | {name} | {bound} | {rows:,} | {by[0][3]} | "
                     + " | ".join(f"{entry[0] / entry[3]:.3f}" for entry in by)

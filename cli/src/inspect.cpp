@@ -78,7 +78,6 @@ Json json_of(const Inspection& found, std::uint64_t dropped, const Objective& ob
           {"information",
            {{"p_value", information.p()},
             {"likelihood_ratio_p", information.p_value},
-            {"likelihood_ratio_p", information.p_value},
             {"permutation_p", information.permutation_p_value ? Json(*information.permutation_p_value) : Json(nullptr)},
             {"testable", information.testable},
             {"sentence", found.choice.why}}},

@@ -26,7 +26,7 @@ struct PredictFlags {
   std::vector<std::string> data;
   std::string output;
   std::string output_format;
-  std::string uncertainty;
+  std::string uncertainty = "auto";
   std::string part;
   std::string device = "cpu";
   std::vector<std::string> keep;
@@ -82,7 +82,10 @@ int run(const PredictFlags& flags) {
   }();
   const train::ModelCard& card = model.card();
   const train::Uncertainty kind =
-      flags.uncertainty.empty() ? model.uncertainty() : train::parse<train::Uncertainty>(flags.uncertainty);
+      flags.uncertainty == "auto" ? model.uncertainty() : train::parse<train::Uncertainty>(flags.uncertainty);
+  if (kind == train::Uncertainty::kCountedEvidence && model.rated_features().empty()) {
+    throw InvalidInput("--uncertainty: this model has no counted evidence: it has no rates of values");
+  }
   if (kind == train::Uncertainty::kLearntEvidence && model.law() == nullptr) {
     throw InvalidInput("--uncertainty: this model has no learnt evidence: the law of evidence found nothing");
   }
@@ -152,8 +155,11 @@ int run(const PredictFlags& flags) {
   if (flags.all_columns) {
     figures.push_back({"entropy", &train::Prediction::entropy});
     if (model.law() != nullptr) {
-      figures.push_back({"network_score", &train::Prediction::network_score});
+      figures.push_back({"law_score", &train::Prediction::law_score});
       figures.push_back({"learnt_evidence", &train::Prediction::learnt_evidence});
+    }
+    if (!model.rated_features().empty()) {
+      figures.push_back({"counted_evidence", &train::Prediction::counted_evidence});
     }
     if (train::has_evidence(card.model.head.kind)) figures.push_back({"evidence", &train::Prediction::evidence});
     figures.push_back({"variance", &train::Prediction::variance});
@@ -237,10 +243,11 @@ void add_predict(CLI::App& program, Action& action) {
   FlagGroup own(*verb);
   own.choice("--part", flags->part, "PART", {"train", "holdout", "test"},
              "Only this part of the split that the model was trained with");
-  own.choice(
-      "--uncertainty", flags->uncertainty, "KIND", train::names_of<train::Uncertainty>(),
-      "entropy, evidence, variance, mutual-information or learnt-evidence [learnt-evidence where the model has a law, "
-      "else entropy of postnet and natpn, variance of the others]");
+  std::vector<std::string> kinds = train::names_of<train::Uncertainty>();
+  kinds.insert(kinds.begin(), "auto");
+  own.choice("--uncertainty", flags->uncertainty, "KIND", kinds,
+             "auto (what told most on the validation rows), entropy, evidence, variance, mutual-information, "
+             "learnt-evidence or counted-evidence");
   own.toggle("--all-columns", flags->all_columns, "Write all of these as columns of their own, too");
   own.list("--keep", flags->keep, "Columns of DATA to copy");
   own.toggle("--row-number", flags->row_number,

@@ -132,6 +132,7 @@ train::TrainTableOptions TrainRun::table_options(const std::vector<std::string>&
       .features = flags_.features, .model = flags_.options, .training = flags_.training};
   options.rows.tau = flags_.tau;
   options.learns_evidence = !flags_.no_law;
+  options.has_rates = !flags_.no_rates;
   options.rows.drop_missing = flags_.read.drop_missing;
   options.rows.seed = flags_.training.seed;
   if (!flags_.split.empty()) {
@@ -172,7 +173,7 @@ train::TrainTableHooks TrainRun::hooks() {
     if (flags_.json) return;
     clear_line();
     const std::string member =
-        flags_.options.head.kind == train::Head::kEnsemble ? fmt::format("member {}, ", report.member + 1) : "";
+        train::num_members(flags_.options.head) > 1 ? fmt::format("member {}, ", report.member + 1) : "";
     fmt::print(
         stderr, "{}epoch {}: loss {:.5f}{}, {:.0f} thousand rows/s{}\n", member, report.epoch, report.loss,
         report.stage == train::Stage::kWarmUp
@@ -231,6 +232,7 @@ void TrainRun::print(const train::TrainTableResult& result) const {
              train::to_string(card.training.selection), plural_text(card.validation_rows, "row"),
              card.average_precision, card.roc_auc);
   if (!card.law.empty()) fmt::print("evidence: {}\n", card.law);
+  if (card.uncertainty) fmt::print("uncertainty: {}\n", card.uncertainty->why);
   fmt::print("written to {}; next: limen predict {} DATA -o PRED\n", flags_.output, flags_.output);
 }
 

@@ -166,6 +166,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   rows.add("--tau", flags.tau, "T", "Keep training negatives at rate 1/tau");
   rows.add("--validation", flags.validation, "S", "Share of the training rows kept aside to choose the epoch");
   rows.toggle("--no-law", flags.no_law, "Do not look on these rows for a law of evidence");
+  rows.toggle("--no-rates", flags.no_rates,
+              "Columns of many values: the values' rates of positives are no inputs of the network");
   rows.add("--validation-data", flags.validation_data, "FILE", "Other rows for that, at the natural rate");
 
   FlagGroup network(verb, "Network");
@@ -198,7 +200,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   network.choice("--budget", flags.budget, "KIND", train::names_of<train::Budget>(),
                  "natpn: evidence over the latent space: constant, exp-half, exp or normal");
   network.add("--passes", head.passes, "N", "mc-dropout: passes per prediction");
-  network.add("--members", head.members, "N", "ensemble: networks");
+  network.add("--members", head.members, "N",
+              "Networks that are trained and asked [ensemble: 5, postnet and natpn: 1]");
 
   FlagGroup group(verb, "Training");
   train::TrainOptions& training = flags.training;

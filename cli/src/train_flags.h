@@ -38,6 +38,7 @@ struct TrainFlags {
   double save_seconds = 60;
   bool no_residual = false;
   bool no_law = false;
+  bool no_rates = false;
   bool resume = false;
   bool overwrite = false;
   bool json = false;

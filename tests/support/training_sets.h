@@ -47,7 +47,7 @@ inline train::ModelOptions small_model(train::Head head) {
   options.head.latent = 3;
   options.head.flows = 2;
   options.head.passes = 4;
-  options.head.members = 3;
+  if (head == train::Head::kEnsemble) options.head.members = 3;
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "limen/uncertainty/beta.h"
 #include "predicting.h"
 #include "support/frames.h"
 #include "support/refusal.h"
@@ -27,7 +28,7 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr Head kHeads[] = {Head::kPostnet, Head::kMcDropout, Head::kEnsemble};
+constexpr Head kHeads[] = {Head::kPostnet, Head::kNatpn, Head::kMcDropout, Head::kEnsemble};
 
 Frame random_frame(std::size_t num_rows, unsigned seed) {
   std::mt19937 random(seed);
@@ -115,7 +116,7 @@ TEST(Model, PredictsTheSameAfterSaveAndLoad) {
       EXPECT_GE(score, 0);
       EXPECT_LE(score, 1);
     }
-    EXPECT_EQ(prediction.evidence.empty(), head != Head::kPostnet);
+    EXPECT_EQ(prediction.evidence.empty(), !has_evidence(head));
     // A second time: the same files.
     const TemporaryFolder again;
     loaded.save(again.path(""));
@@ -154,7 +155,7 @@ TEST_F(ModelFolder, KeepsItsCard) {
 TEST_F(ModelFolder, SaysEverythingInModelJson) {
   const Json all = json();
   EXPECT_EQ(all["format"], "limen-model");
-  EXPECT_EQ(all["version"], 2);
+  EXPECT_EQ(all["version"], 3);
   EXPECT_EQ(all["model"]["head"], "postnet");
   EXPECT_EQ(all["model"]["encoder"], "mlp");
   EXPECT_EQ(all["model"]["hidden"], Json({16, 8}));
@@ -243,8 +244,8 @@ TEST_F(ModelFolder, ChangedMembersAreRefusedByName) {
     return refusal(bad);
   };
   EXPECT_THAT(changed("/format", "limen-boundary"), HasSubstr("\"format\" is not limen-model"));
-  EXPECT_THAT(changed("/version", 3), HasSubstr("\"version\" is 3, this limen reads 2"));
-  EXPECT_THAT(changed("/version", 1), HasSubstr("\"version\" is 1, this limen reads 2: train anew"));
+  EXPECT_THAT(changed("/version", 4), HasSubstr("\"version\" is 4, this limen reads 3"));
+  EXPECT_THAT(changed("/version", 1), HasSubstr("\"version\" is 1, this limen reads 3: train anew"));
   EXPECT_THAT(changed("/version", "1"), HasSubstr("\"version\" is not a whole number"));
   EXPECT_THAT(changed("/model/head", "oracle"), HasSubstr("\"model.head\""));
   EXPECT_THAT(changed("/model/latent", 0), HasSubstr("\"model.latent\" is 0, must be 1 to 65536"));
@@ -402,6 +403,27 @@ TEST(Combine, IsTheHandComputedMean) {
   EXPECT_EQ(together.variance[2], 0.25);
   EXPECT_DOUBLE_EQ(together.mutual_information[2], std::log(2.0));
   EXPECT_TRUE(together.evidence.empty());
+}
+
+TEST(Combine, AddsTheEvidenceThatMembersHave) {
+  NetworkOutput sure, unsure;
+  sure.score = {0.2};
+  sure.evidence = {400};
+  sure.entropy = {-9};
+  sure.variance = {0.01};
+  sure.mutual_information = {0.02};
+  unsure.score = {0.6};
+  unsure.evidence = {4};
+  unsure.entropy = {-1};
+  unsure.variance = {0.05};
+  unsure.mutual_information = {0.04};
+  const NetworkOutput members[] = {sure, unsure};
+  const NetworkOutput together = detail::combine(members);
+  const auto entropy = [](double p) { return -p * std::log(p) - (1 - p) * std::log(1 - p); };
+  EXPECT_NEAR(together.evidence[0], 40, 1e-12);           // the root of 400 times 4
+  EXPECT_NEAR(together.variance[0], 0.04 + 0.03, 1e-15);  // between the members, and the mean of their own
+  EXPECT_NEAR(together.mutual_information[0], entropy(0.4) - (entropy(0.2) + entropy(0.6)) / 2 + 0.03, 1e-15);
+  EXPECT_NEAR(together.entropy[0], beta_entropy(16, 24), 1e-12);
 }
 
 TEST(Prediction, UncertaintyIsLargerWhereItIsLessCertain) {

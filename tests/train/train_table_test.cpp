@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "limen/base/error.h"
 #include "limen/base/undersampling.h"
 #include "limen/train/table_parts.h"
 #include "support/customers.h"
+#include "support/rank_correlation.h"
 #include "support/refusal.h"
 #include "support/temporary_folder.h"
 
@@ -436,6 +439,93 @@ TEST(TrainTable, OptionsAreChecked) {
   TrainTableOptions options = small_options();
   options.features.drop = {"id", "id"};
   EXPECT_EQ(refusal_of([&] { validate(options); }), "(not refused)");
+}
+
+/// Shops of few and of many rows: all that a row tells of its label is its shop.
+Frame shops(std::size_t num_rows, unsigned seed) {
+  constexpr std::size_t kShops = 300;
+  std::mt19937 random(seed);
+  const auto uniform = [&] { return (static_cast<double>(random()) + 0.5) / 4294967296.0; };
+  std::mt19937 rates(7);
+  std::vector<double> rate;
+  for (std::size_t shop = 0; shop < kShops; ++shop)
+    rate.push_back(0.02 + 0.6 * static_cast<double>(rates() % 1000) / 1000);
+  TextValues shop;
+  for (std::size_t at = 0; at < kShops; ++at) shop.distinct.push_back("shop " + std::to_string(at));
+  NumberValues label;
+  NumberValues noise;
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    const double place = uniform();
+    const auto of = static_cast<std::size_t>(static_cast<double>(kShops) * place * place * place);
+    shop.code.push_back(static_cast<std::int32_t>(of));
+    label.push_back(uniform() < rate[of] ? 1 : 0);
+    noise.push_back(uniform());
+  }
+  return {.num_rows = num_rows, .columns = {{"shop", shop}, {"noise", noise}, {"label", label}}};
+}
+
+TEST(TrainTable, CountsTheRowsBehindAValueOfMany) {
+  TrainTableOptions options = small_options();
+  options.features.label = "label";
+  options.rows.tau = 2;
+  options.training.epochs = 6;
+  options.learns_evidence = false;
+  const Frame frame = shops(30'000, 1);
+  const TrainTableResult result = trained(frame, options);
+  EXPECT_THAT(result.model->rated_features(), ElementsAre("shop"));
+  const Frame other = shops(4'000, 2);
+  const Prediction prediction =
+      result.model->predict(result.model->features().encode(other, {.labels = LabelUse::kIgnore}));
+  std::map<std::int32_t, double> rows;
+  for (const std::int32_t shop : std::get<TextValues>(frame.columns[0].values).code) ++rows[shop];
+  // Rank correlation of the evidence with the number of rows of the shop.
+  std::vector<double> counted;
+  for (const std::int32_t shop : std::get<TextValues>(other.columns[0].values).code) counted.push_back(rows[shop]);
+  EXPECT_GT(test::rank_correlation(prediction.counted_evidence, counted), 0.7);
+  // Without rates there is no such evidence.
+  options.has_rates = false;
+  EXPECT_FALSE(trained(frame, options)
+                   .model->predict(result.model->features().encode(other, {.labels = LabelUse::kIgnore}))
+                   .has(Uncertainty::kCountedEvidence));
+}
+
+TEST(TrainTable, AFolderWithRatesReadsBack) {
+  TrainTableOptions options = small_options();
+  options.features.label = "label";
+  const TrainTableResult result = trained(shops(3'000, 1), options);
+  const FeatureRows rows = result.model->features().encode(shops(200, 2), {.labels = LabelUse::kIgnore});
+  const test::TemporaryFolder folder;
+  result.model->save(folder.path(""));
+  const Model read = Model::load(folder.path(""));
+  EXPECT_EQ(read.predict(rows).score, result.model->predict(rows).score);
+  EXPECT_EQ(read.predict(rows).counted_evidence, result.model->predict(rows).counted_evidence);
+  EXPECT_EQ(read.uncertainty(), result.model->uncertainty());
+  EXPECT_EQ(read.card().uncertainty->why, result.model->card().uncertainty->why);
+  std::string rates = folder.read("rates.json");
+  rates[rates.find("\"tau\":") + 7] = '2';
+  folder.write("rates.json", rates);
+  EXPECT_THAT(refusal_of([&] { (void)Model::load(folder.path("")); }), testing::HasSubstr("rates.json"));
+}
+
+TEST(TrainTable, ValidationLabelsHaveNoPartInTheRatesThatChooseTheEpoch) {
+  // The labels of the validation rows change: the network that is trained stays the same, the rates of the model do
+  // not.
+  TrainTableOptions options = small_options();
+  options.features.label = "label";
+  options.training.epochs = 1;
+  options.training.warm_up = 0;
+  Frame frame = shops(3'000, 1);
+  const TrainTableResult before = trained(frame, options);
+  const std::vector<Part> parts =
+      split_rows(0, frame.num_rows, {.fractions = {0.9, 0.1, 0}, .seed = options.rows.seed + 1});
+  NumberValues& labels = numbers_of(frame, "label");
+  for (std::size_t row = 0; row < frame.num_rows; ++row) {
+    if (parts[row] == Part::kHoldout) labels[row] = row % 2 == 0 ? 1 : 0;
+  }
+  const TrainTableResult after = trained(frame, options);
+  EXPECT_EQ(before.training.weights, after.training.weights);
+  const FeatureRows rows = after.model->features().encode(shops(200, 2), {.labels = LabelUse::kIgnore});
+  EXPECT_NE(before.model->predict(rows).score, after.model->predict(rows).score);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using test::refusal_of;
 using test::small_model;
 using testing::HasSubstr;
 
-constexpr Head kHeads[] = {Head::kPostnet, Head::kMcDropout, Head::kEnsemble};
+constexpr Head kHeads[] = {Head::kPostnet, Head::kNatpn, Head::kMcDropout, Head::kEnsemble};
 
 TrainOptions few_epochs(int epochs = 3) {
   TrainOptions options;
@@ -92,7 +92,9 @@ TEST(Train, LearnsWithEveryHead) {
   ASSERT_LT(share, 0.4);
   for (const Head head : kHeads) {
     SCOPED_TRACE(to_string(head));
-    const TrainResult result = train(data, small_model(head), few_epochs(8));
+    TrainOptions options = few_epochs(8);
+    options.warm_up = 0;
+    const TrainResult result = train(data, small_model(head), options);
     EXPECT_GT(result.average_precision, 0.85);
     EXPECT_GT(result.roc_auc, 0.9);
     EXPECT_EQ(result.members, head == Head::kEnsemble ? 3 : 1);
@@ -116,6 +118,8 @@ TEST(Train, KeepsTheWeightsOfTheBestEpoch) {
     SCOPED_TRACE(to_string(head));
     TrainOptions options = few_epochs(6);
     options.patience = 100;
+    options.warm_up = 0;
+    options.fine_tune = 0;
     const auto [checkpoints, result] = record_epochs(data, small_model(head), options);
     const int members = head == Head::kEnsemble ? 3 : 1;
     ASSERT_EQ(result.history.size(), 6U * static_cast<std::size_t>(members));
@@ -192,15 +196,40 @@ TEST(Train, GoesOnFromEveryCheckpointToTheLastBit) {
     TrainOptions options = few_epochs();
     options.weight_decay = 1e-3;
     options.warm_up = 1;
+    options.fine_tune = 2;
     const auto [checkpoints, unbroken] = record(data, model, options);
-    // Five batches an epoch, each with a checkpoint; postnet has the warm-up, an ensemble three members.
-    const std::size_t epochs = head == Head::kPostnet ? 4 : head == Head::kEnsemble ? 9 : 3;
+    // Five batches an epoch, each with a checkpoint; densities have three epochs more, an ensemble three members.
+    const std::size_t epochs = has_evidence(head) ? 6 : head == Head::kEnsemble ? 9 : 3;
     EXPECT_EQ(checkpoints.size(), 5 * epochs + (head == Head::kEnsemble ? 2 : 0));
     for (std::size_t at = 0; at < checkpoints.size(); ++at) {
       SCOPED_TRACE(at);
       expect_same(train(data, model, options, {}, checkpoints[at]), unbroken);
     }
   }
+}
+
+TEST(Train, MembersWithEvidenceAreNetworksOfTheirOwn) {
+  const TrainingSet data = random_set(300, 200, 7);
+  ModelOptions model = small_model(Head::kNatpn);
+  model.head.members = 2;
+  TrainOptions options = few_epochs(2);
+  options.warm_up = 1;
+  options.fine_tune = 1;
+  const auto [checkpoints, unbroken] = record(data, model, options);
+  EXPECT_EQ(unbroken.members, 2);
+  ASSERT_EQ(unbroken.history.size(), 8U);
+  for (int member = 0; member < 2; ++member) {
+    const auto stage = [&](int epoch) { return unbroken.history[static_cast<std::size_t>(4 * member + epoch)].stage; };
+    EXPECT_EQ(stage(0), Stage::kWarmUp);
+    EXPECT_EQ(stage(2), Stage::kTraining);
+    EXPECT_EQ(stage(3), Stage::kFineTune);
+  }
+  EXPECT_NE(unbroken.history[2].loss, unbroken.history[6].loss);
+  expect_same(train(data, model, options, {}, checkpoints[checkpoints.size() / 2 + 3]), unbroken);
+  model.head.kind = Head::kMcDropout;
+  model.encoder.dropout = 0.1;
+  EXPECT_EQ(refusal_of([&] { (void)train(data, model, options); }),
+            "train: members is 2, but mc-dropout asks one network in passes");
 }
 
 TEST(Train, ABrokenRunMaySaveAndBreakAgain) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "learnt_evidence.h"
 
+#include <cmath>
 #include <vector>
 
 namespace limen::train::detail {
@@ -26,6 +27,12 @@ CodeRows evidence_codes(const FeatureShape& shape, const FeatureRows& rows, Rows
     }
   }
   return result;
+}
+
+std::vector<double> learnt_evidence(const EvidenceLaw& law, const CodeRows& rows) {
+  std::vector<double> evidence = law.log_evidence(rows);
+  for (double& value : evidence) value = std::exp(value);
+  return evidence;
 }
 
 }  // namespace limen::train::detail

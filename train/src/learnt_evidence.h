@@ -14,4 +14,7 @@ enum class RowsOf { kTraining, kOthers };
 /// hardly, and so is a number beyond the last knots: no training row stands behind it.
 [[nodiscard]] CodeRows evidence_codes(const FeatureShape& shape, const FeatureRows& rows, RowsOf of);
 
+/// Training rows that stand behind each row by the law.
+[[nodiscard]] std::vector<double> learnt_evidence(const EvidenceLaw& law, const CodeRows& rows);
+
 }  // namespace limen::train::detail

@@ -15,20 +15,23 @@
 #include "limen/base/read_file.h"
 #include "limen/base/version.h"
 #include "limen/train/model.h"
+#include "limen/uncertainty/beta.h"
 #include "limen/uncertainty/ensemble.h"
 #include "model_json.h"
 #include "network.h"
 #include "predicting.h"
 #include "tensors.h"
+#include "value_rates.h"
 
 namespace limen::train {
 namespace {
 
 constexpr const char* kFormat = "limen-model";
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr const char* kCardFile = "model.json";
 constexpr const char* kWeightsFile = "weights.safetensors";
 constexpr const char* kLawFile = "evidence.json";
+constexpr const char* kRatesFile = "rates.json";
 constexpr std::size_t kMostCardBytes = std::size_t{1} << 30U;
 constexpr std::int64_t kMostWeightBytes = std::int64_t{1} << 34U;
 
@@ -70,22 +73,50 @@ NetworkOutput combine(std::span<const NetworkOutput> members) {
   together.entropy = std::move(measures.entropy);
   together.variance = std::move(measures.variance);
   together.mutual_information = std::move(measures.mutual_information);
+  if (members.front().evidence.empty()) return together;
+  // Members with evidence of their own: what is between them, and in the mean of each.
+  const auto count = static_cast<double>(members.size());
+  together.evidence.assign(together.score.size(), 0.0);
+  for (const NetworkOutput& member : members) {
+    for (std::size_t row = 0; row < together.score.size(); ++row) {
+      together.evidence[row] += std::log(member.evidence[row]) / count;
+      together.variance[row] += member.variance[row] / count;
+      together.mutual_information[row] += member.mutual_information[row] / count;
+    }
+  }
+  for (std::size_t row = 0; row < together.score.size(); ++row) {
+    double& evidence = together.evidence[row];
+    evidence = std::exp(evidence);
+    together.entropy[row] = beta_entropy(evidence * together.score[row], evidence * (1 - together.score[row]));
+  }
   return together;
 }
 
 }  // namespace detail
 
-std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
-  const std::vector<double>* column = kind == Uncertainty::kEntropy             ? &entropy
-                                      : kind == Uncertainty::kEvidence          ? &evidence
-                                      : kind == Uncertainty::kVariance          ? &variance
-                                      : kind == Uncertainty::kMutualInformation ? &mutual_information
-                                                                                : &learnt_evidence;
-  if (column->empty() && !score.empty()) {
-    throw InvalidInput("uncertainty", "this model has no " + std::string(to_string(kind)));
+const std::vector<double>& Prediction::column(Uncertainty kind) const {
+  switch (kind) {
+    case Uncertainty::kEntropy:
+      return entropy;
+    case Uncertainty::kEvidence:
+      return evidence;
+    case Uncertainty::kVariance:
+      return variance;
+    case Uncertainty::kMutualInformation:
+      return mutual_information;
+    case Uncertainty::kLearntEvidence:
+      return learnt_evidence;
+    default:
+      return counted_evidence;
   }
-  std::vector<double> values = *column;
-  if (kind == Uncertainty::kEvidence || kind == Uncertainty::kLearntEvidence) {
+}
+
+bool Prediction::has(Uncertainty kind) const { return score.empty() || !column(kind).empty(); }
+
+std::vector<double> Prediction::uncertainty(Uncertainty kind) const {
+  if (!has(kind)) throw InvalidInput("uncertainty", "this model has no " + std::string(to_string(kind)));
+  std::vector<double> values = column(kind);
+  if (kind == Uncertainty::kEvidence || kind == Uncertainty::kLearntEvidence || kind == Uncertainty::kCountedEvidence) {
     for (double& value : values) value = -std::log(value);
   }
   return values;
@@ -96,12 +127,25 @@ struct Model::State {
   ModelCard card;
   std::string weights;
   std::optional<EvidenceLaw> law = std::nullopt;
+  std::shared_ptr<const detail::ValueRates> rates = nullptr;
   std::vector<Network> networks = {};
+
+  /// Of rows as the network sees them.
+  [[nodiscard]] NetworkOutput output(const FeatureRows& rows) const {
+    const std::uint64_t seed = mix(card.training.seed + kGoldenRatio);
+    std::vector<NetworkOutput> outputs;
+    for (const Network& network : networks) outputs.push_back(detail::predict_rows(network, rows, seed));
+    return card.model.head.kind == Head::kEnsemble || outputs.size() > 1 ? detail::combine(outputs)
+                                                                         : std::move(outputs.front());
+  }
 };
 
 Model::Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads,
-             std::optional<EvidenceLaw> law)
+             std::optional<EvidenceLaw> law, std::shared_ptr<const detail::ValueRates> rates)
     : state_(new State{std::move(features), std::move(card), std::move(weights)}) {
+  state_->rates = std::move(rates);
+  const FeatureShape shape =
+      state_->rates != nullptr ? state_->rates->widened(state_->features.shape()) : state_->features.shape();
   if (law && !law->is_silent()) state_->law = std::move(law);
   if (state_->law && state_->law->num_columns != state_->features.shape().num_categorical()) {
     throw InvalidInput(kLawFile, "is a law of " + std::to_string(state_->law->num_columns) +
@@ -121,12 +165,12 @@ Model::Model(FeatureTransform features, ModelCard card, std::string weights, int
     throw InvalidInput(kWeightsFile, "holds " + std::to_string(members.size()) + " networks, model.json says " +
                                          std::to_string(made.members));
   }
-  const double least = least_size(state_->features.shape(), made.model) * made.members * sizeof(float);
+  const double least = least_size(shape, made.model) * made.members * sizeof(float);
   if (least > static_cast<double>(state_->weights.size())) {
     throw InvalidInput(kWeightsFile, "is too small for the network in model.json");
   }
   for (int member = 0; member < made.members; ++member) {
-    Network network(state_->features.shape(), made.model, made.class_counts, 0, made.training.device, num_threads);
+    Network network(shape, made.model, made.class_counts, 0, made.training.device, num_threads);
     network.load_state(members[std::to_string(member)], false);
     state_->networks.push_back(std::move(network));
   }
@@ -139,8 +183,16 @@ Model::~Model() = default;
 const FeatureTransform& Model::features() const { return state_->features; }
 const ModelCard& Model::card() const { return state_->card; }
 const EvidenceLaw* Model::law() const { return state_->law ? &*state_->law : nullptr; }
+std::vector<std::string> Model::rated_features() const {
+  std::vector<std::string> names;
+  if (state_->rates == nullptr) return names;
+  const std::vector<std::string> all = state_->features.categorical_names();
+  for (const detail::TokenCounts& counts : state_->rates->features) names.push_back(all[counts.feature]);
+  return names;
+}
 Uncertainty Model::uncertainty() const {
-  return state_->law ? Uncertainty::kLearntEvidence : default_uncertainty(state_->card.model.head.kind);
+  const ModelCard& card = state_->card;
+  return card.uncertainty ? card.uncertainty->kind : default_uncertainty(card.model.head.kind);
 }
 
 Prediction Model::predict(const FeatureRows& rows) const {
@@ -150,24 +202,24 @@ Prediction Model::predict(const FeatureRows& rows) const {
       rows.fraction.size() != rows.num_rows * shape.knots.size()) {
     throw InvalidInput("predict", "the rows are not of this model's features");
   }
-  const Head head = state_->card.model.head.kind;
-  const std::uint64_t seed = mix(state_->card.training.seed + kGoldenRatio);
-  std::vector<NetworkOutput> outputs;
-  for (const Network& network : state_->networks) {
-    outputs.push_back(detail::predict_rows(network, rows, seed));
-  }
-  NetworkOutput output = head == Head::kEnsemble ? detail::combine(outputs) : std::move(outputs.front());
-  Prediction prediction = {.score = output.score,
+  const detail::ValueRates* rates = state_->rates.get();
+  NetworkOutput output = state_->output(rates != nullptr ? rates->widened(shape, rows) : rows);
+  Prediction prediction = {.score = std::move(output.score),
                            .entropy = std::move(output.entropy),
                            .evidence = std::move(output.evidence),
                            .variance = std::move(output.variance),
-                           .mutual_information = std::move(output.mutual_information),
-                           .network_score = std::move(output.score)};
+                           .mutual_information = std::move(output.mutual_information)};
+  if (rates != nullptr) {
+    using More = detail::ValueRates::More;
+    const std::vector<double> more = rates->step(shape, rows);
+    prediction.counted_evidence =
+        rates->evidence(more, state_->output(rates->widened(shape, rows, more, More::kPositives)).score,
+                        state_->output(rates->widened(shape, rows, more, More::kNegatives)).score);
+  }
   if (state_->law) {
     const CodeRows codes = detail::evidence_codes(shape, rows, detail::RowsOf::kOthers);
-    prediction.score = state_->law->probability(prediction.network_score, codes);
-    prediction.learnt_evidence = state_->law->log_evidence(codes);
-    for (double& evidence : prediction.learnt_evidence) evidence = std::exp(evidence);
+    prediction.law_score = state_->law->probability(prediction.score, codes);
+    prediction.learnt_evidence = detail::learnt_evidence(*state_->law, codes);
   }
   return prediction;
 }
@@ -186,10 +238,16 @@ void Model::save(const std::string& folder) const {
     law = to_json(*state_->law) + "\n";
     json["evidence"] = {{"file", kLawFile}, {"bytes", law.size()}, {"checksum", checksum(law)}};
   }
+  std::string rates;
+  if (state_->rates != nullptr) {
+    rates = to_json(*state_->rates) + "\n";
+    json["rates"] = {{"file", kRatesFile}, {"bytes", rates.size()}, {"checksum", checksum(rates)}};
+  }
   json["features"] = nlohmann::ordered_json::parse(state_->features.to_json());
   json["limen"] = kLimenVersion;
   write_whole((path / kWeightsFile).string(), state_->weights);
   if (state_->law) write_whole((path / kLawFile).string(), law);
+  if (state_->rates != nullptr) write_whole((path / kRatesFile).string(), rates);
   write_whole((path / kCardFile).string(), json.dump(1) + "\n");
 }
 
@@ -224,7 +282,12 @@ Model Model::load(const std::string& folder, const std::string& device, int num_
     std::string weights = read_part("weights", kWeightsFile);
     std::optional<EvidenceLaw> law;
     if (fields.has("evidence")) law = evidence_law_from_json(read_part("evidence", kLawFile));
-    return {std::move(features), std::move(card), std::move(weights), num_threads, std::move(law)};
+    std::shared_ptr<const detail::ValueRates> rates;
+    if (fields.has("rates")) {
+      rates = std::make_shared<const detail::ValueRates>(
+          detail::rates_from_json(read_part("rates", kRatesFile), features.shape()));
+    }
+    return {std::move(features), std::move(card), std::move(weights), num_threads, std::move(law), std::move(rates)};
   } catch (const InvalidInput& error) {
     throw InvalidInput(folder, error.what());
   } catch (const nlohmann::json::exception&) {

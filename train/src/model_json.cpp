@@ -78,7 +78,7 @@ ModelOptions read_model(const JsonFields& fields) {
   options.head.regularizer = fields.number("regularizer");
   options.head.budget = read_choice<Budget>(fields, "budget");
   options.head.passes = read_int(fields, "passes", 1, 65'536);
-  options.head.members = read_int(fields, "members", 1, 1000);
+  if (!fields.is_null("members")) options.head.members = read_int(fields, "members", 1, 1000);
   return options;
 }
 
@@ -172,7 +172,7 @@ Json to_json(const ModelOptions& options) {
           {"regularizer", head.regularizer},
           {"budget", to_string(head.budget)},
           {"passes", head.passes},
-          {"members", head.members}};
+          {"members", head.members ? Json(*head.members) : Json()}};
 }
 
 Json to_json(const TrainOptions& options, bool machine) {
@@ -238,6 +238,15 @@ Json to_json(const ModelCard& card) {
                      {"roc_auc", card.roc_auc},
                      {"networks", card.members}};
   json["law"] = detail::text_json(card.law);
+  if (card.uncertainty) {
+    Json tested = Json::array();
+    for (const TestedUncertainty& test : card.uncertainty->tested) {
+      tested.push_back({{"name", to_string(test.kind)}, {"p_value", test.p_value}});
+    }
+    json["uncertainty"] = {{"name", to_string(card.uncertainty->kind)},
+                           {"tested", std::move(tested)},
+                           {"why", detail::text_json(card.uncertainty->why)}};
+  }
   json["history"] = Json::array();
   for (const EpochReport& report : card.history) json["history"].push_back(to_json(report));
   return json;
@@ -264,6 +273,15 @@ ModelCard read_card(const JsonFields& fields) {
   card.roc_auc = metrics.number("roc_auc");
   card.members = read_int(metrics, "networks", 1, 1000);
   card.law = fields.text("law");
+  if (fields.has("uncertainty")) {
+    const JsonFields choice = fields.object("uncertainty");
+    card.uncertainty = {.kind = read_choice<Uncertainty>(choice, "name"), .why = choice.text("why")};
+    for (const nlohmann::json& test : choice.list("tested")) {
+      if (!test.is_object()) choice.refuse("tested", "is no list of objects");
+      const JsonFields each(test, "model.json", "uncertainty.tested.");
+      card.uncertainty->tested.push_back({read_choice<Uncertainty>(each, "name"), each.number("p_value")});
+    }
+  }
   for (const nlohmann::json& report : fields.list("history")) {
     if (!report.is_object()) fields.refuse("history", "is no list of objects");
     card.history.push_back(read_epoch_report(JsonFields(report, "model.json", "history.")));

@@ -41,8 +41,8 @@ struct Names<Budget> {
 template <>
 struct Names<Uncertainty> {
   static constexpr const char* kWhat = "uncertainty";
-  static constexpr std::array<std::string_view, 5> kAll = {"entropy", "evidence", "variance", "mutual-information",
-                                                           "learnt-evidence"};
+  static constexpr std::array<std::string_view, 6> kAll = {
+      "entropy", "evidence", "variance", "mutual-information", "learnt-evidence", "counted-evidence"};
 };
 template <>
 struct Names<Schedule> {
@@ -114,6 +114,8 @@ template Uncertainty parse<Uncertainty>(std::string_view);
 template Schedule parse<Schedule>(std::string_view);
 template Selection parse<Selection>(std::string_view);
 template Stage parse<Stage>(std::string_view);
+
+int num_members(const HeadOptions& head) { return head.members.value_or(head.kind == Head::kEnsemble ? 5 : 1); }
 
 int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
 

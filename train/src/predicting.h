@@ -16,7 +16,9 @@ namespace limen::train::detail {
 }
 
 /// What the members of an ensemble say together: the mean probability, its entropy, the variance between members, and
-/// how much of the entropy their disagreement explains.
+/// how much of the entropy their disagreement explains. Members with evidence: the geometric mean of it, the entropy of
+/// the Beta of the mean probability with that evidence, and to variance and mutual information the mean of the members'
+/// own is added.
 [[nodiscard]] NetworkOutput combine(std::span<const NetworkOutput> members);
 
 }  // namespace limen::train::detail

@@ -16,6 +16,8 @@
 #include "limen/base/undersampling.h"
 #include "limen/train/fingerprint.h"
 #include "limen/train/table_parts.h"
+#include "uncertainty_choice.h"
+#include "value_rates.h"
 
 namespace limen::train {
 namespace {
@@ -87,6 +89,14 @@ class TablePasses {
   [[nodiscard]] FeatureTransform fit_features();
   /// The pass that encodes the rows to learn from and to validate.
   [[nodiscard]] TrainingSet encode(const FeatureTransform& transform);
+  /// Adds the rates of values to encoded rows: training rows have those of the other folds.
+  void add_rates(TrainingSet& set);
+  /// Rates by all training rows, those that validate too; null: there are none.
+  [[nodiscard]] std::shared_ptr<const detail::ValueRates> rates() const { return shared_rates(validation_rates_); }
+  /// Rates that no validation row has a part in.
+  [[nodiscard]] std::shared_ptr<const detail::ValueRates> learning_rates() const {
+    return shared_rates(learning_rates_);
+  }
 
   [[nodiscard]] const std::optional<SplitUse>& split() const { return split_; }
   [[nodiscard]] const RowsUsed& rows() const { return rows_; }
@@ -96,6 +106,8 @@ class TablePasses {
   [[nodiscard]] FeatureOptions feature_options(const Frame& frame) const;
   [[nodiscard]] FeatureRows encode_rows(const FeatureTransform& transform, const Frame& frame, std::uint64_t first_row);
   [[nodiscard]] Columns fingerprint_columns(const FeatureTransform& transform) const;
+  [[nodiscard]] std::shared_ptr<const detail::ValueRates> shared_rates(
+      const std::optional<detail::RateCounter>& counter) const;
   void require_same_rows(std::uint64_t before, std::uint64_t now) const;
 
   const FrameSource& table_;
@@ -105,6 +117,10 @@ class TablePasses {
   std::optional<std::uint64_t> rows_by_time_;  // that find_split found
   TableFingerprint labels_;                    // that fit_features found
   RowsUsed rows_;
+  std::optional<detail::RateCounter> learning_rates_;    // by rows that are learned from, before undersampling
+  std::optional<detail::RateCounter> validation_rates_;  // and by those that validate, too
+  std::vector<std::uint8_t> folds_;                      // of the rows that are learned from
+  double rate_scale_ = 1;
 };
 
 TablePasses::TablePasses(const FrameSource& table, const TrainTableOptions& options)
@@ -244,6 +260,11 @@ TrainingSet TablePasses::encode(const FeatureTransform& transform) {
   FingerprintTaker fingerprint(fingerprint_columns(transform));
   FingerprintTaker labels({options_.features.label});
   const Undersampling undersampling(options_.rows.tau, options_.rows.seed);
+  const RowHash fold_hash(options_.rows.seed, RowUse::kRateFolds);
+  constexpr std::uint8_t kFolds = detail::RateCounter::kFolds;
+  if (options_.has_rates) learning_rates_.emplace(set.shape);
+  if (learning_rates_ && learning_rates_->empty()) learning_rates_.reset();
+  if (learning_rates_) validation_rates_.emplace(set.shape);
   for_each_frame(table_, columns_, [&](const Frame& frame, std::uint64_t first_row) {
     const std::vector<RowRole> roles = roles_of(frame, first_row);
     const FeatureRows rows = encode_rows(transform, frame, first_row);
@@ -259,6 +280,18 @@ TrainingSet TablePasses::encode(const FeatureTransform& transform) {
     }
     add_rows(set.shape, rows, learned, set.train);
     add_rows(set.shape, rows, validated, set.validation);
+    if (!learning_rates_) return;
+    std::vector<std::uint8_t> fold(frame.num_rows, kFolds);
+    std::vector<std::uint8_t> aside(frame.num_rows, kFolds);
+    for (std::size_t row = 0; row < frame.num_rows; ++row) {
+      if (rows.label[row] == kMissingLabel || roles[row] == RowRole::kNone) continue;
+      const auto own = static_cast<std::uint8_t>(fold_hash(first_row + row) % kFolds);
+      (roles[row] == RowRole::kLearning ? fold : aside)[row] = own;
+      if (learned[row] != 0) folds_.push_back(own);
+    }
+    learning_rates_->add(rows, fold);
+    validation_rates_->add(rows, fold);
+    validation_rates_->add(rows, aside);
   });
   require_same_rows(labels_.rows, labels.fingerprint().rows);
   if (labels.fingerprint() != labels_) {
@@ -276,6 +309,21 @@ TrainingSet TablePasses::encode(const FeatureTransform& transform) {
   rows_.learned = set.train.num_rows;
   rows_.validated = set.validation.num_rows;
   return set;
+}
+
+void TablePasses::add_rates(TrainingSet& set) {
+  if (!learning_rates_) return;
+  detail::ValueRates rates = learning_rates_->rates(options_.rows.tau);
+  set.train = learning_rates_->out_of_fold(set.shape, set.train, folds_, rates);
+  set.validation = rates.widened(set.shape, set.validation);
+  set.shape = rates.widened(set.shape);
+  rate_scale_ = rates.scale;
+}
+
+std::shared_ptr<const detail::ValueRates> TablePasses::shared_rates(
+    const std::optional<detail::RateCounter>& counter) const {
+  if (!counter) return nullptr;
+  return std::make_shared<const detail::ValueRates>(counter->rates(options_.rows.tau, rate_scale_));
 }
 
 void TablePasses::require_same_rows(std::uint64_t before, std::uint64_t now) const {
@@ -344,7 +392,9 @@ TrainTableResult train_table(const FrameSource& table, const TrainTableOptions& 
   passes.find_split();
   const FeatureTransform transform = passes.fit_features();
   if (hooks.features) hooks.features(transform);
-  const TrainingSet set = passes.encode(transform);
+  TrainingSet set = passes.encode(transform);
+  const FeatureRows validation = set.validation;
+  passes.add_rates(set);
   if (hooks.rows) hooks.rows(passes.rows());
 
   const auto train_networks = [&] { return train(set, options.model, options.training, hooks.training, checkpoint); };
@@ -354,17 +404,25 @@ TrainTableResult train_table(const FrameSource& table, const TrainTableOptions& 
   result.identifiers = transform.identifiers();
   if (result.training.weights.empty()) return result;
   ModelCard card = make_card(options, passes.split(), set, result.training);
+  const int threads = options.training.num_threads;
+  // What the validation rows tell must not rest on their own labels: rates of the rows that were learned from.
+  const Model network(transform, card, result.training.weights, threads, std::nullopt, passes.learning_rates());
+  Prediction prediction = network.predict(validation);
   std::optional<EvidenceLaw> law;
   if (options.learns_evidence && set.shape.num_categorical() > 0) {
-    const Model network(transform, card, result.training.weights, options.training.num_threads);
-    law = fit_evidence_law(detail::evidence_codes(set.shape, set.train, detail::RowsOf::kTraining),
-                           detail::evidence_codes(set.shape, set.validation, detail::RowsOf::kOthers),
-                           network.predict(set.validation).score, set.validation.label,
-                           {.seed = options.training.seed, .num_threads = options.training.num_threads});
+    const CodeRows codes = detail::evidence_codes(set.shape, validation, detail::RowsOf::kOthers);
+    law = fit_evidence_law(detail::evidence_codes(set.shape, set.train, detail::RowsOf::kTraining), codes,
+                           prediction.score, validation.label, {.seed = options.training.seed, .num_threads = threads});
     card.law = law->describe(transform.categorical_names());
+    if (!law->is_silent()) prediction.learnt_evidence = detail::learnt_evidence(*law, codes);
   }
-  result.model.emplace(transform, std::move(card), result.training.weights, options.training.num_threads,
-                       std::move(law));
+  card.uncertainty =
+      detail::choose_uncertainty(prediction, validation.label,
+                                 !prediction.learnt_evidence.empty()    ? Uncertainty::kLearntEvidence
+                                 : !prediction.counted_evidence.empty() ? Uncertainty::kCountedEvidence
+                                                                        : default_uncertainty(options.model.head.kind),
+                                 threads);
+  result.model.emplace(transform, std::move(card), result.training.weights, threads, std::move(law), passes.rates());
   return result;
 }
 

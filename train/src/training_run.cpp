@@ -123,7 +123,7 @@ class Trainer {
  public:
   Trainer(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options, const TrainHooks& hooks)
       : data_(data), model_(model), options_(options), hooks_(hooks) {
-    num_members_ = model.head.kind == Head::kEnsemble ? model.head.members : 1;
+    num_members_ = num_members(model.head);
     if (has_evidence(model.head.kind)) {
       const bool natural = model.head.kind == Head::kNatpn;
       const int default_warm_up = natural ? 3 : model.head.latent >= 32 ? 1 : 0;
@@ -465,8 +465,11 @@ TrainResult train(const TrainingSet& data, const ModelOptions& model, const Trai
   validate(options);
   check_rows(data.train, data.shape, "training");
   check_rows(data.validation, data.shape, "validation");
-  if (model.head.kind == Head::kEnsemble && (model.head.members < 1 || model.head.members > 1000)) {
-    throw InvalidInput("train", "members is " + std::to_string(model.head.members) + ", must be 1 to 1000");
+  if (const int members = num_members(model.head); members < 1 || members > 1000) {
+    throw InvalidInput("train", "members is " + std::to_string(members) + ", must be 1 to 1000");
+  } else if (members > 1 && model.head.kind == Head::kMcDropout) {
+    throw InvalidInput("train",
+                       "members is " + std::to_string(members) + ", but mc-dropout asks one network in passes");
   }
   return Trainer(data, model, options, hooks).run(checkpoint);
 }

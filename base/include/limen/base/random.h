@@ -31,7 +31,8 @@ enum class RowUse : std::uint64_t {
   kQuantiles = 3,
   kCertify = 4,
   kLawRows = 5,
-  kLawFolds = 6
+  kLawFolds = 6,
+  kRateFolds = 7
 };
 
 /// The random numbers of rows: a function of seed, use and row alone.

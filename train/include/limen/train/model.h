@@ -16,6 +16,10 @@
 
 namespace limen::train {
 
+namespace detail {
+struct ValueRates;
+}
+
 /// How the rows of a table were parted, so that a prediction of the same table can take one of the parts.
 struct SplitUse {
   SplitOptions options = {};
@@ -37,6 +41,19 @@ struct TableUse {
   std::vector<std::string> missing = {};
 };
 
+/// A measure of uncertainty, and the information test of it on the validation rows.
+struct TestedUncertainty {
+  Uncertainty kind = Uncertainty::kEntropy;
+  double p_value = 1;
+};
+
+/// Which measure the column `uncertainty` of a prediction holds, and why.
+struct UncertaintyChoice {
+  Uncertainty kind = Uncertainty::kEntropy;
+  std::vector<TestedUncertainty> tested = {};
+  std::string why = {};  ///< a sentence
+};
+
 /// All that a model's folder says about it, beside the weights.
 struct ModelCard {
   ModelOptions model = {};
@@ -52,36 +69,46 @@ struct ModelCard {
   /// What the law of evidence (limen/uncertainty/evidence_law.h) found on the validation rows, in a sentence; empty:
   /// none was looked for.
   std::string law = {};
+  /// Unset: default_uncertainty of the head.
+  std::optional<UncertaintyChoice> uncertainty = std::nullopt;
 };
 
 /// What a model says about rows; each of the same length. Columns that its head does not have are empty.
 struct Prediction {
-  /// The law's mean where the model has a law of evidence that is not silent, else network_score.
-  std::vector<double> score = {};
+  std::vector<double> score = {};  ///< of the network; with undersampling that of rows whose negatives are so rare
   std::vector<double> entropy = {};
   std::vector<double> evidence = {};  ///< postnet, natpn: alpha_0 + alpha_1, by the densities of the latent space
   std::vector<double> variance = {};
   std::vector<double> mutual_information = {};
-  std::vector<double> network_score = {};
-  /// Training rows that stand behind a row, by the law; empty without one.
+  /// Training rows that stand behind a row, by the law of evidence, and the probability that the law gives it; empty
+  /// without a law that is not silent.
   std::vector<double> learnt_evidence = {};
+  std::vector<double> law_score = {};
+  /// How many rows the score is worth by what more of them would change, where the model has rates of values; else
+  /// empty.
+  std::vector<double> counted_evidence = {};
 
-  /// Larger means less certain: both kinds of evidence with their logarithm negated, the others as they are. Throws
+  /// Larger means less certain: all kinds of evidence with their logarithm negated, the others as they are. Throws
   /// InvalidInput when the model does not have it.
   [[nodiscard]] std::vector<double> uncertainty(Uncertainty kind) const;
+  /// Whether the model has it; true for no rows.
+  [[nodiscard]] bool has(Uncertainty kind) const;
+
+ private:
+  [[nodiscard]] const std::vector<double>& column(Uncertainty kind) const;
 };
 
 /// A trained model: features, networks, and its card.
 ///
 /// Its folder: model.json, for people and programs, weights.safetensors, which holds numbers only, and where there is a
-/// law of evidence its counts in evidence.json. Loading runs no code from it. A folder that is damaged, of a newer
-/// version, or whose parts do not belong together is refused.
+/// law of evidence or rates of values their counts in evidence.json and rates.json. Loading runs no code from it. A
+/// folder that is damaged, of a newer version, or whose parts do not belong together is refused.
 class Model {
  public:
   /// weights: of a TrainResult. num_threads: that predict, 0: all cores; the predictions do not depend on it. law: of
-  /// the network's score and tokens; a silent one is as none.
+  /// the network's score and tokens; a silent one is as none. rates: see ValueRates; null: none.
   Model(FeatureTransform features, ModelCard card, std::string weights, int num_threads = 0,
-        std::optional<EvidenceLaw> law = std::nullopt);
+        std::optional<EvidenceLaw> law = std::nullopt, std::shared_ptr<const detail::ValueRates> rates = nullptr);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
@@ -90,8 +117,9 @@ class Model {
   [[nodiscard]] const ModelCard& card() const;
   /// Null when there is none that is not silent.
   [[nodiscard]] const EvidenceLaw* law() const;
-  /// What the column `uncertainty` of a prediction holds unless something else is asked for: the learnt evidence where
-  /// there is a law, else default_uncertainty of the head.
+  /// Categorical features whose rates of positives are inputs of the network.
+  [[nodiscard]] std::vector<std::string> rated_features() const;
+  /// What the column `uncertainty` of a prediction holds unless something else is asked for: what the card says.
   [[nodiscard]] Uncertainty uncertainty() const;
 
   /// rows: as features().encode gives them. The prediction of a row depends on the row and the model alone, to the last

@@ -19,7 +19,7 @@ enum class SamVariant { k2A, k2E, k3A, k3E };
 enum class GatedUnit { kReglu, kGeglu };
 /// Evidence that natpn gives out over its latent space of D dimensions: 1, e^(D / 2), e^D or (4 pi)^(D / 2).
 enum class Budget { kConstant, kExpHalf, kExp, kNormal };
-enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation, kLearntEvidence };
+enum class Uncertainty { kEntropy, kEvidence, kVariance, kMutualInformation, kLearntEvidence, kCountedEvidence };
 enum class Schedule { kConstant, kCosine, kStep, kPlateau };
 /// Which epoch is the best one on the validation rows.
 enum class Selection { kAveragePrecision, kLogLoss, kRocAuc };
@@ -53,7 +53,8 @@ struct HeadOptions {
   double regularizer = 1e-5;                 ///< postnet, natpn: weight of the entropy
   Budget budget = Budget::kNormal;           ///< natpn
   int passes = 10;                           ///< mc-dropout: passes per prediction
-  int members = 5;                           ///< ensemble: networks
+  /// Networks that are trained and asked, not mc-dropout's: 1 to 1000. Unset: see num_members.
+  std::optional<int> members = {};
 };
 
 struct ModelOptions {
@@ -86,6 +87,9 @@ struct TrainOptions {
   int num_threads = 0;         ///< 0: all cores
   std::string device = "cpu";  ///< cpu; others are refused
 };
+
+/// 5 for an ensemble and 1 for the others, unless it is set.
+[[nodiscard]] int num_members(const HeadOptions& head);
 
 /// Whether the head gives a Beta posterior, with evidence.
 [[nodiscard]] constexpr bool has_evidence(Head head) { return head == Head::kPostnet || head == Head::kNatpn; }

@@ -74,6 +74,10 @@ struct TrainTableOptions {
   RowOptions rows = {};
   /// Looks for a law of evidence on the validation rows: which of the columns say how well a row is known.
   bool learns_evidence = true;
+  /// Columns of many values also have the rate of positives of the row's value as an input of the network; how many
+  /// training rows it comes from is evidence (Prediction::counted_evidence). Rates are those of all training rows,
+  /// before undersampling; a row that is learned from has the rate of nine tenths of the others.
+  bool has_rates = true;
   /// How the table was read from its files, for the model's card: it has no bearing on the training.
   TableUse table = {};
 };
