@@ -69,6 +69,7 @@ class EvidenceKeys {
   [[nodiscard]] const std::string& name(std::size_t key) const { return keys_[key].name; }
   /// Lower edges of the bins of a numeric key but the first, or its distinct values; empty for text.
   [[nodiscard]] std::span<const double> cuts(std::size_t key) const { return keys_[key].cuts; }
+  [[nodiscard]] bool is_number(std::size_t key) const { return keys_[key].is_number; }
   [[nodiscard]] bool is_binned(std::size_t key) const { return keys_[key].is_binned; }
   /// The same with the texts, for storing.
   [[nodiscard]] EvidenceKeyValues values(std::size_t key) const;
