@@ -215,8 +215,9 @@ Evidence EvidenceRun::count() {
 
 std::vector<table::AddedColumn> EvidenceRun::added_columns() const {
   const auto count_type = flags_.by_keys.weight.empty() ? table::AddedType::kInt64 : table::AddedType::kDouble;
-  std::vector<table::AddedColumn> added = {{"evidence", count_type}, {"uncertainty", table::AddedType::kDouble}};
-  if (flags_.by_keys.positives) added.push_back({"positives", count_type});
+  std::vector<table::AddedColumn> added = {{flags_.prefix + "evidence", count_type},
+                                           {flags_.prefix + "uncertainty", table::AddedType::kDouble}};
+  if (flags_.by_keys.positives) added.push_back({flags_.prefix + "positives", count_type});
   if (!flags_.by_keys.rate.empty()) added.push_back({flags_.by_keys.rate, table::AddedType::kDouble});
   if (!flags_.by_keys.add_label.empty()) added.push_back({flags_.by_keys.add_label, table::AddedType::kUint8});
   return added;
@@ -235,7 +236,8 @@ void EvidenceRun::write(const Evidence& evidence) {
   const std::string name = shown(flags_.data);
   const bool with_label = !flags_.by_keys.add_label.empty() || (flags_.by_keys.leave_one_out && reads_label());
   const bool with_weight = flags_.by_keys.leave_one_out && !flags_.by_keys.weight.empty();
-  table::AppendColumnsOptions options = {.read = read_, .output_format = parse_format(flags_.output_format)};
+  table::AppendColumnsOptions options = {
+      .read = read_, .output_format = parse_format(flags_.output_format), .replace = flags_.replace};
   options.read.read = read_options(flags_.read, name);
   if (!with_label && reads_label()) std::erase(options.read.columns, flags_.label);
   if (!with_weight && !flags_.by_keys.weight.empty()) std::erase(options.read.columns, flags_.by_keys.weight);
@@ -290,6 +292,8 @@ void EvidenceRun::print(const Evidence& evidence) const {
 
 int EvidenceRun::run() {
   (void)open_output(flags_.output, {flags_.train});
+  table::require_new_columns(data_, {.read = {.read = read_options(flags_.read, "")}, .replace = flags_.replace},
+                             added_columns());
   const Evidence evidence = count();
   write(evidence);
   print(evidence);
@@ -379,6 +383,8 @@ void add_evidence(CLI::App& program, Action& action) {
   own.add("--strength", options.strength, "S", "Rows that the next coarser cell's rate counts for in a rate");
   own.add("--tau", flags->tau, "T", "Keep negatives of TRAIN at rate 1/tau");
   own.add("--seed", flags->seed, "N", "Which negatives are kept");
+  own.add("--prefix", flags->prefix, "TEXT", "Put before the names evidence, uncertainty and positives");
+  verb->add_flag("--replace", flags->replace, "Columns of DATA that have the name of an added one are replaced");
   add_threads_flag(*verb, options.num_threads);
   add_output_format_flag(*verb, flags->output_format);
   add_frame_flags(*verb, flags->read, flags->categorical);

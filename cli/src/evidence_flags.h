@@ -31,6 +31,8 @@ struct EvidenceFlags {
   std::vector<std::string> data;
   std::string output;
   std::string output_format;
+  std::string prefix;  // of the names of the columns evidence, uncertainty and positives
+  bool replace = false;
   std::string label;
   LabelFlags labels;
   double tau = 1;

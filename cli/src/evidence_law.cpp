@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "limen/uncertainty/evidence_law.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "evidence_flags.h"
@@ -17,6 +13,7 @@
 #include "limen/base/undersampling.h"
 #include "limen/table/append.h"
 #include "limen/table/frames.h"
+#include "limen/uncertainty/frame_law.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -33,32 +30,6 @@ Frame first_columns(const Frame& frame, std::size_t number) {
           .columns = {frame.columns.begin(), frame.columns.begin() + static_cast<std::ptrdiff_t>(number)}};
 }
 
-/// Which columns of numbers rise from each row of a table to the next: row numbers, counters, keys of a database. What
-/// they tell is the order of the file.
-class RisingColumns {
- public:
-  void add(const Frame& frame) {
-    if (last_.empty()) {
-      last_.assign(frame.columns.size(), -std::numeric_limits<double>::infinity());
-      rises_.assign(frame.columns.size(), true);
-    }
-    for (std::size_t column = 0; column < frame.columns.size(); ++column) {
-      const NumberValues& values = std::get<NumberValues>(frame.columns[column].values);
-      for (std::size_t row = 0; row < frame.num_rows && rises_[column]; ++row) {
-        rises_[column] = values[row] > last_[column];
-        last_[column] = values[row];
-      }
-    }
-    rows_ += frame.num_rows;
-  }
-  [[nodiscard]] bool rises(std::size_t column) const { return rows_ > 2 && rises_[column]; }
-
- private:
-  std::vector<double> last_;
-  std::vector<bool> rises_;
-  std::uint64_t rows_ = 0;
-};
-
 class LawRun {
  public:
   explicit LawRun(const EvidenceFlags& flags)
@@ -74,7 +45,8 @@ class LawRun {
 
  private:
   void choose_columns();
-  [[nodiscard]] table::FrameReadOptions reading(const std::string& name, bool with_label, bool with_score) const;
+  [[nodiscard]] table::FrameReadOptions reading(const std::string& name, const std::vector<std::string>& columns,
+                                                bool with_label, bool with_score) const;
   [[nodiscard]] std::vector<std::uint8_t> labels_of(const Frame& frame, std::uint64_t first_row,
                                                     const std::string& table, std::vector<std::uint8_t>& keep);
   [[nodiscard]] std::vector<double> scores_of(const Frame& frame, std::uint64_t first_row, const std::string& table,
@@ -82,8 +54,9 @@ class LawRun {
   void leave_out_rising_columns();
   void read_training();
   void read_validation();
-  void write(const EvidenceLaw& law);
-  void print(const EvidenceLaw& law) const;
+  [[nodiscard]] std::vector<table::AddedColumn> added_columns() const;
+  void write(const FrameLaw& law);
+  void print(const FrameLaw& frame_law) const;
 
   const EvidenceFlags& flags_;
   std::string label_;
@@ -107,8 +80,7 @@ class LawRun {
   table::RowCounts result_;
 };
 
-/// Those that all tables have, but for the score, the label, an uncertainty and what is dropped. A column is text in
-/// all tables when it is in one.
+/// See evidence_columns(). A column is text in all tables when it is in one.
 void LawRun::choose_columns() {
   const EvidenceLawFlags& law = flags_.by_law;
   const auto columns_in = [&](const table::TableFiles& files) {
@@ -129,19 +101,19 @@ void LawRun::choose_columns() {
       throw InvalidInput(fmt::format("--drop: \"{}\" is not a column of {}", name, shown(flags_.train)));
     }
   }
-  const std::set<std::string> never = {label_, law.score, "uncertainty", "evidence", law.law_score};
-  for (const table::ColumnInfo& column : train) {
-    if (never.contains(column.name) || contains(law.drop, column.name)) continue;
-    bool is_text = column.kind == table::ColumnKind::kText;
-    bool is_everywhere = true;
-    for (const auto& columns : others) {
-      const auto found = find(columns, column.name);
-      is_everywhere = is_everywhere && found != columns.end();
-      is_text = is_text || (found != columns.end() && found->kind == table::ColumnKind::kText);
-    }
-    if (!is_everywhere) continue;
-    columns_.push_back(column.name);
-    if (is_text) text_columns_.push_back(column.name);
+  const auto names_of = [](const std::vector<table::ColumnInfo>& columns) {
+    std::vector<std::string> names;
+    for (const table::ColumnInfo& column : columns) names.push_back(column.name);
+    return names;
+  };
+  EvidenceColumnsOptions options = {.label = label_, .score = law.score, .drop = law.drop};
+  for (const table::AddedColumn& column : added_columns()) options.made.push_back(column.name);
+  columns_ = evidence_columns(names_of(train), std::vector{names_of(others[0]), names_of(others[1])}, options);
+  for (const std::string& name : columns_) {
+    const auto is_text = [&](const std::vector<table::ColumnInfo>& columns) {
+      return find(columns, name)->kind == table::ColumnKind::kText;
+    };
+    if (is_text(train) || std::ranges::any_of(others, is_text)) text_columns_.push_back(name);
   }
   for (const std::string& name : flags_.categorical) {
     if (!contains(columns_, name)) {
@@ -150,11 +122,11 @@ void LawRun::choose_columns() {
   }
 }
 
-table::FrameReadOptions LawRun::reading(const std::string& name, bool with_label, bool with_score) const {
-  table::FrameReadOptions options = {
-      .read = read_options(flags_.read, name), .columns = columns_, .text_columns = text_columns_};
-  for (const std::string& column : columns_) {
-    if (!contains(text_columns_, column)) options.number_columns.push_back(column);
+table::FrameReadOptions LawRun::reading(const std::string& name, const std::vector<std::string>& columns,
+                                        bool with_label, bool with_score) const {
+  table::FrameReadOptions options = {.read = read_options(flags_.read, name), .columns = columns};
+  for (const std::string& column : columns) {
+    (contains(text_columns_, column) ? options.text_columns : options.number_columns).push_back(column);
   }
   if (with_label) {
     options.columns.push_back(label_);
@@ -198,7 +170,7 @@ std::vector<double> LawRun::scores_of(const Frame& frame, std::uint64_t first_ro
 }
 
 void LawRun::leave_out_rising_columns() {
-  table::FrameReadOptions options = reading(shown(flags_.train), false, false);
+  table::FrameReadOptions options = reading(shown(flags_.train), columns_, false, false);
   options.columns = options.number_columns;
   options.text_columns.clear();
   if (options.columns.empty()) return;
@@ -219,7 +191,7 @@ void LawRun::read_training() {
   const auto for_each_frame = [&](const auto& use) {
     std::uint64_t rows = 0;
     training_dropped_ = 0;
-    table::for_each_frame(train_, reading(name, with_label, false), [&](const Frame& frame) {
+    table::for_each_frame(train_, reading(name, columns_, with_label, false), [&](const Frame& frame) {
       std::vector<std::uint8_t> keep(frame.num_rows, 1);
       std::vector<double> weight(frame.num_rows, 1);
       if (with_label) {
@@ -254,7 +226,7 @@ void LawRun::read_validation() {
   std::uint64_t rows = 0;
   validation_rows_.num_columns = columns_.size();
   seen_ = {};
-  table::for_each_frame(validation_, reading(validation_name_, true, true), [&](const Frame& frame) {
+  table::for_each_frame(validation_, reading(validation_name_, columns_, true, true), [&](const Frame& frame) {
     std::vector<std::uint8_t> keep(frame.num_rows, 1);
     const std::vector<std::uint8_t> label = labels_of(frame, rows, validation_name_, keep);
     const std::vector<double> score = scores_of(frame, rows, validation_name_, keep);
@@ -273,35 +245,40 @@ void LawRun::read_validation() {
   require_positive_seen(rule_, seen_, Where{.source = validation_name_, .column = label_});
 }
 
-void LawRun::write(const EvidenceLaw& law) {
+std::vector<table::AddedColumn> LawRun::added_columns() const {
+  std::vector<table::AddedColumn> columns = {{flags_.prefix + "evidence"}, {flags_.prefix + "uncertainty"}};
+  if (!flags_.by_law.law_score.empty()) columns.push_back({flags_.by_law.law_score});
+  return columns;
+}
+
+void LawRun::write(const FrameLaw& law) {
   const std::string name = shown(flags_.data);
   const bool with_score = !flags_.by_law.law_score.empty();
-  const table::AppendColumnsOptions options = {.read = reading(name, false, with_score),
-                                               .output_format = parse_format(flags_.output_format)};
-  std::vector<table::AddedColumn> columns = {{"evidence"}, {"uncertainty"}};
-  if (with_score) columns.push_back({flags_.by_law.law_score});
+  const std::vector<std::string> needed = law.column_names();
+  const table::AppendColumnsOptions options = {.read = reading(name, needed, false, with_score),
+                                               .output_format = parse_format(flags_.output_format),
+                                               .replace = flags_.replace};
   std::uint64_t rows = 0;
   const auto fill = [&](const Frame& frame, std::span<table::AddedValues> added, std::span<std::uint8_t> keep) {
-    const CodeRows codes = {.num_columns = columns_.size(),
-                            .codes = keys_->codes(first_columns(frame, columns_.size()))};
-    const std::vector<double> log_n = law.log_evidence(codes);
-    for (std::size_t row = 0; row < frame.num_rows; ++row) {
-      std::get<std::vector<double>>(added[0])[row] = std::exp(log_n[row]);
-      std::get<std::vector<double>>(added[1])[row] = 0 - log_n[row];
-    }
+    const Frame law_rows = first_columns(frame, needed.size());
+    LawEvidence found = law.evidence(law_rows);
+    std::get<std::vector<double>>(added[0]) = std::move(found.evidence);
+    std::get<std::vector<double>>(added[1]) = std::move(found.uncertainty);
     if (with_score) {
       std::vector<std::uint8_t> has_score(frame.num_rows, 1);
       const std::vector<double> score = scores_of(frame, rows, name, has_score);
-      std::get<std::vector<double>>(added[2]) = law.probability(score, codes);
+      std::get<std::vector<double>>(added[2]) = law.probability(score, law_rows);
       std::ranges::copy(has_score, keep.begin());
       data_dropped_ += static_cast<std::uint64_t>(std::ranges::count(has_score, 0));
     }
     rows += frame.num_rows;
   };
-  result_ = table::append_columns(data_, flags_.output, options, columns, fill);
+  result_ = table::append_columns(data_, flags_.output, options, added_columns(), fill);
 }
 
-void LawRun::print(const EvidenceLaw& law) const {
+void LawRun::print(const FrameLaw& frame_law) const {
+  const EvidenceLaw& law = frame_law.law();
+  const std::vector<std::string> columns = frame_law.column_names();
   say_left_out(shown(flags_.train), training_dropped_, "without a label");
   say_left_out(validation_name_, validation_dropped_, "without a label or score");
   say_left_out(shown(flags_.data), data_dropped_, "without a score");
@@ -309,7 +286,7 @@ void LawRun::print(const EvidenceLaw& law) const {
     Json terms = Json::array();
     for (const EvidenceTerm& term : law.terms) {
       Json names = Json::array();
-      for (const std::size_t column : term.columns) names.push_back(columns_[column]);
+      for (const std::size_t column : term.columns) names.push_back(columns[column]);
       terms.push_back({{"columns", std::move(names)}, {"weight", term.weight}, {"cells", term.cells.keys.size()}});
     }
     const Json report = {{"status", to_string(law.status)},
@@ -325,7 +302,7 @@ void LawRun::print(const EvidenceLaw& law) const {
     fmt::print("{}\n", report.dump(1));
   }
   if (law.is_silent()) {
-    fmt::print(stderr, "limen: {}: {} Nothing was written.\n", validation_name_, one_line(law.describe(columns_)));
+    fmt::print(stderr, "limen: {}: {} Nothing was written.\n", validation_name_, one_line(frame_law.describe()));
     return;
   }
   if (flags_.output == "-" || flags_.json) return;
@@ -333,11 +310,11 @@ void LawRun::print(const EvidenceLaw& law) const {
              plural_text(columns_.size(), "column"), fmt::join(columns_, ", "));
   if (!rising_.empty()) fmt::print("left out, since they rise from row to row: {}\n", fmt::join(rising_, ", "));
   fmt::print("{}: {}\n", validation_name_, plural_text(score_.size(), "labelled row"));
-  fmt::print("{}\n", one_line(law.describe(columns_)));
+  fmt::print("{}\n", one_line(frame_law.describe()));
   std::vector<std::vector<std::string>> terms = {{"term", "weight", "cells"}};
   for (const EvidenceTerm& term : law.terms) {
     std::vector<std::string> names;
-    for (const std::size_t column : term.columns) names.push_back(one_line(columns_[column]));
+    for (const std::size_t column : term.columns) names.push_back(one_line(columns[column]));
     terms.push_back({fmt::format("{}", fmt::join(names, " x ")), fmt::format("{:.3f}", term.weight),
                      count_text(static_cast<double>(term.cells.keys.size()))});
   }
@@ -350,6 +327,8 @@ int LawRun::run() {
   inputs.push_back(flags_.train);
   (void)open_output(flags_.output, inputs);
   choose_columns();
+  table::require_new_columns(data_, {.read = {.read = read_options(flags_.read, "")}, .replace = flags_.replace},
+                             added_columns());
   leave_out_rising_columns();
   if (columns_.empty()) {
     throw InvalidInput(fmt::format("{} and {} have no column in common that evidence could be counted by",
@@ -363,11 +342,11 @@ int LawRun::run() {
   read_training();
   if (training_rows_.codes.empty()) throw InvalidInput(shown(flags_.train), "no row is left", Cause::kNoRows);
   read_validation();
-  const EvidenceLaw law = fit_evidence_law(training_rows_, validation_rows_, score_, validation_label_,
-                                           {.seed = flags_.seed, .num_threads = flags_.options.num_threads});
-  if (!law.is_silent()) write(law);
+  const FrameLaw law(*keys_, fit_evidence_law(training_rows_, validation_rows_, score_, validation_label_,
+                                              {.seed = flags_.seed, .num_threads = flags_.options.num_threads}));
+  if (!law.law().is_silent()) write(law);
   print(law);
-  return law.is_silent() ? kInfeasible : kDone;
+  return law.law().is_silent() ? kInfeasible : kDone;
 }
 
 }  // namespace

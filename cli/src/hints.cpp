@@ -55,6 +55,9 @@ std::string hint(const InvalidInput& error, const CLI::App& verb) {
       return has(verb, "--format") ? " (say its format with --format, or name the file by it)" : "";
     case Cause::kUnknownFormat:
       return has(verb, "--output-format") ? " (or say it with --output-format)" : "";
+    case Cause::kColumnExists:
+      return has(verb, "--replace") ? " (replace it with --replace, or name the new one otherwise with --prefix)"
+                                    : " (rename it or leave it out)";
     case Cause::kTooLittleMemory:
       return has(verb, "--max-memory") ? " (allow more with --max-memory, or name another --method)" : "";
     default:

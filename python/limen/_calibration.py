@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
 
 from limen import _core, _inputs
+from limen._parameters import Parameters, not_fitted
 
 
-class LevelIsotonic:
+class LevelIsotonic(Parameters):
     """Isotonic calibration of the score, level of uncertainty by level of uncertainty.
 
     Each level has its own non-decreasing step function from score to probability. With ``levels=1`` it is plain isotonic
@@ -97,7 +97,7 @@ class LevelIsotonic:
     def calibrate(self, score: Any, uncertainty: Any) -> np.ndarray:
         """The probability of each row, from its score and uncertainty."""
         if not hasattr(self, "steps_"):
-            raise _not_fitted()
+            raise not_fitted(self)
         score = _inputs.real_array(score, "score")
         uncertainty = _inputs.real_array(uncertainty, "uncertainty")
         for name, values in (("score", score), ("uncertainty", uncertainty)):
@@ -109,7 +109,7 @@ class LevelIsotonic:
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, shape (n, 2)."""
         if not hasattr(self, "steps_"):
-            raise _not_fitted()
+            raise not_fitted(self)
         names = _feature_names(X)
         fitted = getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and list(names) != list(fitted):
@@ -137,19 +137,6 @@ class LevelIsotonic:
 
     # What scikit-learn asks of an estimator.
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor."""
-        return {name: getattr(self, name) for name in _parameters(type(self))}
-
-    def set_params(self, **params: Any) -> LevelIsotonic:
-        """Set parameters of the constructor."""
-        names = _parameters(type(self))
-        for name, value in params.items():
-            if name not in names:
-                raise ValueError(f"Invalid parameter {name!r} for LevelIsotonic; valid are {names}")
-            setattr(self, name, value)
-        return self
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "steps_")
 
@@ -162,27 +149,9 @@ class LevelIsotonic:
             classifier_tags=ClassifierTags(multi_class=False),
         )
 
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name].default]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def _parameters(kind: type) -> list[str]:
-    return list(inspect.signature(kind).parameters)
-
 
 def _feature_names(X: Any) -> Any:
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(list(columns), dtype=object)
-
-
-def _not_fitted() -> Exception:
-    message = "This LevelIsotonic is not fitted yet: call fit first"
-    try:
-        from sklearn.exceptions import NotFittedError
-    except ImportError:
-        return ValueError(message)
-    return NotFittedError(message)

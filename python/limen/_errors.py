@@ -38,3 +38,20 @@ class NotCertifiableError(InfeasibleError):
 
     def __reduce__(self):
         return type(self), (str(self), self.best_attainable, self.rows_needed)
+
+
+class SilentLawError(ValueError):
+    """A law of evidence was asked for evidence that it did not find.
+
+    Attributes
+    ----------
+    why : str
+        Why the law is silent.
+    """
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+    def __reduce__(self):
+        return type(self), (str(self), self.why)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 import numbers
 import operator
 from collections.abc import Sequence
@@ -21,6 +22,10 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def _is_dictionary(values: Any) -> bool:
+    return hasattr(getattr(values, "type", None), "index_type")
+
+
 def _as_array(values: Any, name: str) -> np.ndarray:
     """A numpy array of any type: without a copy where the container allows it."""
     if isinstance(values, np.ma.MaskedArray):
@@ -36,6 +41,8 @@ def _as_array(values: Any, name: str) -> np.ndarray:
                 raise ValueError(f"{name}[{missing[0]}] is missing, must be a number")
             return values.to_numpy(dtype=numpy_dtype)
         if type(values).__module__.partition(".")[0] == "pyarrow":
+            if _is_dictionary(values):  # whose missing values to_numpy() takes for the last text
+                values = values.cast(values.type.value_type)
             chunked = hasattr(values, "chunks")
             values = values.to_numpy() if chunked else values.to_numpy(zero_copy_only=False)
         elif hasattr(values, "to_numpy"):
@@ -246,18 +253,119 @@ def group_ids(values: Any, rows: int) -> np.ndarray | None:
     """A hash for each row's group, the same as the program's for the group's text; None for None."""
     if values is None:
         return None
-    column = key_column(values, "groups")
-    if isinstance(column, np.ndarray):
-        missing = np.isnan(column)
-        distinct, code = np.unique(column, return_inverse=True)
-        texts = [
-            f"{value:.0f}" if value == int(value) else repr(value) for value in distinct[~np.isnan(distinct)].tolist()
-        ]
-    else:
-        texts, code = column
-        missing = code < 0
+    texts, code = as_texts(key_column(values, "groups"))
     if len(code) != rows:
         raise ValueError(f"groups has {len(code)} entries, y has {rows}")
+    missing = code < 0
     if missing.any():
         raise ValueError(f"groups[{int(missing.argmax())}] is missing: every row needs a group")
     return _core.text_hashes(texts)[code] if rows else np.empty(0, np.uint64)
+
+
+def as_texts(column: Any) -> tuple[list[str], np.ndarray]:
+    """A column of key_column as texts: whole numbers without a point, others with the fewest digits."""
+    if not isinstance(column, np.ndarray):
+        return column
+    distinct, code = np.unique(column[~np.isnan(column)], return_inverse=True)
+    codes = np.full(len(column), -1, np.int32)
+    codes[~np.isnan(column)] = code
+    return [f"{value:.0f}" if value.is_integer() else repr(value) for value in (distinct + 0.0).tolist()], codes
+
+
+# Tables: data frames of pandas and polars, Arrow tables, dicts of columns, arrays and lists of rows.
+
+
+def as_table(X: Any) -> Any:
+    """Lists of rows as an array, other tables as they are."""
+    return np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
+
+
+def table_names(X: Any, name: str) -> list[str]:
+    """The names of the columns of a table; those of an array are x0, x1, ..."""
+    if isinstance(X, dict):
+        names = list(X)
+    elif hasattr(X, "column_names"):  # Arrow
+        names = X.column_names
+    elif hasattr(X, "columns"):
+        names = X.columns
+    else:
+        shape = np.shape(X)
+        if len(shape) != 2:
+            raise ValueError(f"{name} has shape {shape}, must be a table of rows and columns")
+        names = [f"x{at}" for at in range(shape[1])]
+    names = [str(column) for column in names]
+    if len(set(names)) < len(names):
+        twice = next(column for column in names if names.count(column) > 1)
+        raise ValueError(f"{name} has several columns {twice!r}, must have one")
+    return names
+
+
+def is_array(X: Any) -> bool:
+    """Whether the columns of a table have places only."""
+    return not (isinstance(X, dict) or hasattr(X, "column_names") or hasattr(X, "columns"))
+
+
+def num_rows(X: Any) -> int:
+    if hasattr(X, "num_rows"):  # Arrow
+        return X.num_rows
+    return len(next(iter(X.values()), ())) if isinstance(X, dict) else len(X)
+
+
+def values_in_table(X: Any, key: Any) -> Any:
+    """The values of a column, by its name or place, in whatever container the table has it. Raises what that raises."""
+    is_position = isinstance(key, (int, np.integer))
+    if hasattr(X, "iloc"):
+        return X.iloc[:, key] if is_position and key not in X.columns else X[key]
+    if isinstance(X, dict):
+        return X[key]
+    if not is_array(X):  # polars, Arrow
+        return X[:, key] if is_position and hasattr(X, "get_column") else X[key]
+    return as_table(X)[:, key]
+
+
+def table_column(values: Any, name: str) -> Any:
+    """As key_column; dates and times are the texts that the program reads them as."""
+    return key_column(_dates_as_texts(values), name)
+
+
+def name_column(values: Any, name: str) -> Any:
+    """As table_column; whole numbers too large for float64 as texts."""
+    return id_column(_dates_as_texts(values), name)
+
+
+def is_categorical(values: Any) -> bool:
+    """Whether a column is declared to be categories: of pandas, or a dictionary of Arrow."""
+    return getattr(getattr(values, "dtype", None), "name", "") == "category" or _is_dictionary(values)
+
+
+def _dates_as_texts(values: Any) -> Any:
+    """Dates as 2001-01-14, times as 2001-01-14 13:05:00, in UTC where they have a zone; other values as they are."""
+    if isinstance(values, np.ma.MaskedArray):
+        return values
+    if type(values).__module__.partition(".")[0] == "pandas":
+        is_object = isinstance(values.dtype, np.dtype) and values.dtype.kind == "O"
+        if not is_object and getattr(values.dtype, "kind", "") != "M":
+            return values
+        is_slow = is_object or hasattr(values.dtype, "pyarrow_dtype")
+        array = values.to_numpy(dtype=object if is_slow else "datetime64[s]")
+    else:
+        array = _as_array(values, "")
+    if array.dtype.kind == "M":
+        unit = np.datetime_data(array.dtype)[0]
+        texts = np.datetime_as_string(array, unit="D" if unit in "YMWD" else "s", casting="unsafe").astype(object)
+        return np.array([None if text == "NaT" else text.replace("T", " ") for text in texts.tolist()], dtype=object)
+    if array.dtype == object and array.ndim == 1:
+        items = [None if _is_missing(value) or value != value else value for value in array.tolist()]
+        first = next((value for value in items if value is not None), None)
+        if isinstance(first, datetime.date):
+            texts = [_date_text(value) if isinstance(value, datetime.date) else value for value in items]
+            return np.array(texts, dtype=object)
+    return values
+
+
+def _date_text(value: datetime.date) -> str:
+    if not isinstance(value, datetime.datetime):
+        return value.isoformat()
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc)
+    return value.strftime("%Y-%m-%d %H:%M:%S")

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from limen import _core, _inputs, _trees
+from limen._errors import SilentLawError
+from limen._law import Evidence, EvidenceTerm
 
 try:
     from sklearn.base import BaseEstimator
@@ -19,11 +21,14 @@ except ImportError:  # the functions below but late_contribution and neighbour_e
 
 __all__ = [
     "EnsembleMeasures",
+    "Evidence",
     "EvidenceRows",
+    "EvidenceTerm",
     "KeyEvidence",
     "LeafEvidence",
     "NeighbourDistances",
     "NeighbourEvidence",
+    "SilentLawError",
     "beta_entropy",
     "ensemble",
     "evidence",
@@ -382,16 +387,8 @@ class _EvidenceTable:
 
 def _key_column(X, key):
     """The column of a data frame, dict or array, as _core.Evidence takes it."""
-    is_position = isinstance(key, (int, np.integer))
     try:
-        if hasattr(X, "iloc"):
-            column = X.iloc[:, key] if is_position and key not in X.columns else X[key]
-        elif isinstance(X, dict):
-            column = X[key]
-        elif hasattr(X, "columns"):  # polars, Arrow
-            column = X[:, key] if is_position and hasattr(X, "get_column") else X[key]
-        else:
-            column = (np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X)[:, key]
+        values = _inputs.values_in_table(X, key)
     except Exception as error:  # each kind of frame has its own
         raise ValueError(f"evidence: there is no key column {key!r} in the {type(X).__name__}") from error
-    return _inputs.key_column(column, f"key {key!r}")
+    return _inputs.table_column(values, f"key {key!r}")

@@ -9,6 +9,7 @@
 #include "limen/uncertainty/beta.h"
 #include "limen/uncertainty/ensemble.h"
 #include "limen/uncertainty/evidence.h"
+#include "limen/uncertainty/frame_law.h"
 
 namespace limen::python {
 namespace {
@@ -113,6 +114,74 @@ class EvidenceTable {
   std::shared_ptr<const Evidence> evidence_;
 };
 
+std::tuple<FrameLaw, std::vector<std::string>, std::vector<std::string>> fitted_law(
+    const std::vector<std::string>& names, const std::vector<KeyColumn>& training,
+    const std::vector<KeyColumn>& validation, const DoubleArray& score, const LabelArray& label, int num_bins,
+    int most_terms, double level, double least_z, std::int64_t cap, int most_columns_in_pairs, std::size_t most_rows,
+    std::uint64_t seed, int num_threads) {
+  const FrameLawOptions options = {.num_bins = num_bins,
+                                   .law = {.most_terms = most_terms,
+                                           .level = level,
+                                           .least_z = least_z,
+                                           .cap = cap,
+                                           .most_columns_in_pairs = most_columns_in_pairs,
+                                           .most_rows = most_rows,
+                                           .seed = seed,
+                                           .num_threads = num_threads}};
+  const Frame training_rows = frame_of(names, training);
+  const Frame validation_rows = frame_of(names, validation);
+  FrameLawFit fit = without_gil([&] {
+    return fit_frame_law(training_rows, validation_rows, {score.data(), score.size()}, {label.data(), label.size()},
+                         options);
+  });
+  return {std::move(fit.law), std::move(fit.columns), std::move(fit.rising)};
+}
+
+/// Rows for a law, which needs no columns when it is silent.
+Frame law_rows(const FrameLaw& law, const std::vector<KeyColumn>& columns, std::size_t num_rows) {
+  Frame frame = frame_of(law.column_names(), columns);
+  if (columns.empty()) frame.num_rows = num_rows;
+  return frame;
+}
+
+nb::dict law_evidence(const FrameLaw& law, const std::vector<KeyColumn>& columns, std::size_t num_rows) {
+  const Frame frame = law_rows(law, columns, num_rows);
+  LawEvidence found = without_gil([&] { return law.evidence(frame); });
+  nb::dict result;
+  result["evidence"] = new_array(std::move(found.evidence));
+  result["uncertainty"] = new_array(std::move(found.uncertainty));
+  return result;
+}
+
+NewArray law_probability(const FrameLaw& law, const DoubleArray& score, const std::vector<KeyColumn>& columns,
+                         std::size_t num_rows) {
+  const Frame frame = law_rows(law, columns, num_rows);
+  return new_array(without_gil([&] { return law.probability({score.data(), score.size()}, frame); }));
+}
+
+/// Columns, weight and number of cells of each term.
+std::vector<std::tuple<std::vector<std::string>, double, std::size_t>> law_terms(const FrameLaw& law) {
+  std::vector<std::tuple<std::vector<std::string>, double, std::size_t>> terms;
+  for (const EvidenceTerm& term : law.law().terms) {
+    std::vector<std::string> names;
+    for (const std::size_t column : term.columns) names.push_back(law.keys().name(column));
+    terms.emplace_back(std::move(names), term.weight, term.cells.keys.size());
+  }
+  return terms;
+}
+
+std::vector<bool> law_text_columns(const FrameLaw& law) {
+  std::vector<bool> is_text;
+  for (std::size_t column = 0; column < law.keys().size(); ++column) is_text.push_back(!law.keys().is_number(column));
+  return is_text;
+}
+
+std::vector<std::string> law_columns(const std::vector<std::string>& training,
+                                     const std::vector<std::vector<std::string>>& others, const std::string& label,
+                                     const std::string& score, const std::vector<std::string>& drop) {
+  return evidence_columns(training, others, {.label = label, .score = score, .drop = drop});
+}
+
 /// Numbers a list of texts, None and NaN being missing: distinct texts and codes, or the first row that is neither.
 std::variant<std::int64_t, std::pair<std::vector<std::string>, nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>>>
 number_texts(const nb::list& values) {
@@ -151,6 +220,32 @@ void bind_uncertainty(nb::module_& module) {
       .def_prop_ro("num_rows", &EvidenceTable::num_rows)
       .def_prop_ro("num_positives", &EvidenceTable::num_positives)
       .def_prop_ro("num_cells", &EvidenceTable::num_cells);
+
+  module.def("evidence_columns", &law_columns, nb::arg("training"), nb::arg("others"), nb::arg("label"),
+             nb::arg("score"), nb::arg("drop"), "The columns that a law of evidence may count by.");
+  module.def("fit_frame_law", &fitted_law, nb::arg("names"), nb::arg("training").noconvert(),
+             nb::arg("validation").noconvert(), nb::arg("score").noconvert(), nb::arg("label").noconvert(),
+             nb::arg("num_bins"), nb::arg("most_terms"), nb::arg("level"), nb::arg("least_z"), nb::arg("cap"),
+             nb::arg("most_columns_in_pairs"), nb::arg("most_rows"), nb::arg("seed"), nb::arg("num_threads"),
+             "A law of evidence, the columns that were looked at, and those left out because they rise.");
+  nb::class_<FrameLaw>(module, "FrameLaw")
+      .def_static(
+          "from_json", [](const std::string& text) { return without_gil([&] { return frame_law_from_json(text); }); },
+          nb::arg("text"))
+      .def("to_json", [](const FrameLaw& law) { return without_gil([&] { return to_json(law); }); })
+      .def("evidence", &law_evidence, nb::arg("columns").noconvert(), nb::arg("num_rows"))
+      .def("probability", &law_probability, nb::arg("score").noconvert(), nb::arg("columns").noconvert(),
+           nb::arg("num_rows"))
+      .def_prop_ro("columns", &FrameLaw::column_names)
+      .def_prop_ro("text_columns", &law_text_columns, "For each of the columns, whether it is text.")
+      .def_prop_ro("terms", &law_terms, "Columns, weight and number of cells of each term.")
+      .def_prop_ro("why", &FrameLaw::describe)
+      .def_prop_ro("is_silent", [](const FrameLaw& law) { return law.law().is_silent(); })
+      .def_prop_ro("status", [](const FrameLaw& law) { return std::string(to_string(law.law().status)); })
+      .def_prop_ro("p_value", [](const FrameLaw& law) { return law.law().p_value; })
+      .def_prop_ro("gain_z", [](const FrameLaw& law) { return law.law().gain_z; })
+      .def_prop_ro("num_candidates", [](const FrameLaw& law) { return law.law().num_candidates; })
+      .def_prop_ro("crossing", [](const FrameLaw& law) { return law.law().crossing; });
 }
 
 }  // namespace limen::python

@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from limen import _core, _inputs
-from rows import make_rows
+from rows import make_rows, make_shops
 
 GOALS = {
     "min_precision": ({"min_precision": 0.6}, ["--precision", "0.6"]),
@@ -200,3 +200,95 @@ def test_evidence(program, weighted):
         assert found[name].tolist() == [float(row[column]) for row in written], name
     assert (found["keys_used"] < 2).any()
     assert (found["keys_used"] == 2).any()
+
+
+def law_columns(program, name):
+    with open(program.folder / name) as lines:
+        written = list(csv.DictReader(lines))
+    return {column: [float(row[column]) for row in written] for column in ("evidence", "uncertainty", "mean")}
+
+
+def found_by(law, rows):
+    return {
+        "evidence": law.evidence(rows).tolist(),
+        "uncertainty": law.uncertainty(rows).tolist(),
+        "mean": law.probability(rows, "score").tolist(),
+    }
+
+
+def test_law_of_evidence(program):
+    train, data, _ = make_shops(1)
+    new = {"shop": ["s1", "nowhere", None], "shade": ["red", "pink", None], "age": [1.0, None, 1e9], "plan": [1, 9, 2]}
+    new |= {"number": [5, 6, 7], "score": [0.1, 0.2, 0.9], "label": [0, 1, 0]}
+    files = [program.write_csv("train.csv", train), program.write_csv("data.csv", data)]
+    program.write_csv("new.csv", new)
+    printed = program("evidence", *files, "--drop", "plan", "-o", "o.csv", "--law-score", "mean", "--seed", "3")
+    report = json.loads(
+        program("evidence", *files, "--drop", "plan", "-o", "o2.csv", "--law-score", "mean", "--seed", "3", "--json")
+    )
+    program("evidence", files[0], "new.csv", "--validation", files[1], "--law-score", "mean", "-o", "n.csv")
+
+    law = limen.uncertainty.Evidence(drop=["plan"], random_state=3).fit(train, data, "label", "score")
+    assert not law.is_silent_
+    assert found_by(law, data) == law_columns(program, "o.csv")
+    assert law.why_ in printed
+    assert f"columns: {', '.join(law.looked_at_)}\n" in printed
+    assert f"they rise from row to row: {', '.join(law.rising_)}\n" in printed
+    assert report["terms"] == [
+        {"columns": list(term.columns), "weight": term.weight, "cells": term.cells} for term in law.terms_
+    ]
+    assert (report["status"], report["p_value"], report["gain_z"]) == (law.status_, law.p_value_, law.gain_z_)
+    assert report["crossing"] == law.crossing_
+    # Rows that the law was not learnt from, with values that training did not have.
+    law = limen.uncertainty.Evidence().fit(train, data, "label", "score")
+    assert found_by(law, new) == law_columns(program, "n.csv")
+
+
+# Terms of numbers: the labels depend on how many training rows there are of the age and the plan.
+def test_law_of_evidence_by_numbers_in_parquet(program):
+    random = np.random.default_rng(4)
+
+    def table(rows):
+        day = np.datetime64("2020-01-01T00:00:00") + (random.gamma(1, 40, rows) // 10 * 864_000).astype("m8[s]")
+        return {
+            "age": np.where(random.random(rows) < 0.1, np.nan, random.gamma(2, 20, rows)).astype(np.float32),
+            "plan": np.minimum(random.geometric(0.15, rows), 30).astype(np.int16),
+            "vip": random.random(rows) < 0.1,
+            "day": day,
+            "region": pyarrow.array(random.geometric(0.05, rows)).dictionary_encode(),
+        }
+
+    train, data = table(3000), table(20_000)
+    counts = dict(zip(*np.unique(train["plan"], return_counts=True), strict=True))
+    few = np.array([counts.get(plan, 0) for plan in data["plan"]]) < 300
+    data["score"] = random.random(20_000)
+    data["y"] = (random.random(20_000) < np.where(few, 0.3 + 0.4 * data["score"], data["score"])).astype(int)
+    tables = {}
+    for name, columns in (("train", train), ("data", data)):
+        tables[name] = pyarrow.table(columns)
+        pyarrow.parquet.write_table(tables[name], program.folder / f"{name}.parquet")
+    printed = program("evidence", "train.parquet", "data.parquet", "--label", "y", "--law-score", "mean", "-o", "o.csv")
+    law = limen.uncertainty.Evidence().fit(tables["train"], tables["data"], "y", "score")
+    assert law.looked_at_ == list(train)
+    assert "plan" in law.columns_
+    assert law.why_ in printed
+    assert found_by(law, tables["data"]) == law_columns(program, "o.csv")
+    for convert in (pyarrow.Table.to_pandas, as_polars):
+        frames = [convert(tables[name]) for name in ("train", "data")]
+        again = limen.uncertainty.Evidence().fit(*frames, "y", "score")
+        assert found_by(again, frames[1]) == found_by(law, tables["data"]), convert
+
+
+def as_polars(table):
+    import polars
+
+    return polars.from_arrow(table.set_column(4, "region", table["region"].cast("int64").cast("string")))
+
+
+def test_a_silent_law_has_the_words_of_the_program(program):
+    train, data, _ = make_shops(2)
+    data["label"] = data.pop("chance")
+    files = [program.write_csv("train.csv", train), program.write_csv("data.csv", data)]
+    law = limen.uncertainty.Evidence().fit(train, data, "label", "score")
+    assert law.is_silent_
+    assert program("evidence", *files, "-o", "o.csv", code=3) == f"limen: data.csv: {law.why_} Nothing was written.\n"

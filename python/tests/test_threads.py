@@ -29,6 +29,9 @@ CALLS = {
     "beta_entropy": lambda: _core.beta_entropy(ROWS[1] + 1, ROWS[2] + 1),
     "ensemble": lambda: _core.ensemble([ROWS[1], ROWS[2]]),
     "evidence": lambda: _core.Evidence(["key"], [ROWS[1]], None, None, 32, 2.0, 0),
+    "law": lambda: _core.fit_frame_law(
+        ["key"], [ROWS[1]], [ROWS[2]], ROWS[1], ROWS[0].view(np.uint8), 32, 6, 0.01, 2.0, 1000, 20, 2000, 0, 0
+    ),
     "query": lambda: EVIDENCE.query([ROWS[1]], False, None, None),
 }
 

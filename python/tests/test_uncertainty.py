@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: MIT
+import copy
+import datetime
+import json
 import math
 import pickle
 import subprocess
@@ -10,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
-from limen import uncertainty  # noqa: E402
+from limen import _inputs, uncertainty  # noqa: E402
+from rows import make_shops  # noqa: E402
 from scipy.stats import beta, spearmanr  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
@@ -20,8 +24,10 @@ from sklearn.ensemble import (  # noqa: E402
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
 )
+from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 
 def entropy(p):
@@ -141,6 +147,279 @@ def test_key_evidence_is_on_one_scale_whatever_the_number_of_rows():
     expected = [-math.log1p(million[0]), -math.log1p(million[1]), 1 - million[2] / (1 + million[2])]
     np.testing.assert_allclose(once.uncertainty(ask)[:3], expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(once)).uncertainty(ask), once.uncertainty(ask))
+
+
+TRAIN, DATA, TRUE_COUNT = make_shops(0)
+LAW = uncertainty.Evidence().fit(TRAIN, DATA, "label", "score")
+
+
+def features(table):
+    return {name: values for name, values in table.items() if name not in ("score", "label", "chance")}
+
+
+def test_evidence_law_recovers_the_true_counts():
+    assert not LAW.is_silent_
+    assert LAW.terms_[0].columns == ("shop",)
+    assert sum(term.weight for term in LAW.terms_) == pytest.approx(1)
+    found = LAW.evidence(DATA)
+    assert spearmanr(found, TRUE_COUNT).statistic > 0.9
+    np.testing.assert_allclose(LAW.uncertainty(DATA), -np.log(found), atol=1e-12)
+    assert (LAW.looked_at_, LAW.rising_) == (["shop", "shade", "age", "plan"], ["number"])
+    # The mean is worth more than the score alone, recalibrated: a law without terms, on rows that neither saw.
+    train, fresh, _ = make_shops(0, rows=60_000)
+    assert train == TRAIN
+    rows = {name: values[30_000:] for name, values in fresh.items()}
+    label = np.array(rows["label"])
+    silent = uncertainty.Evidence(least_z=1e9).fit(TRAIN, DATA, "label", "score")
+    p, alone = LAW.probability(rows, "score"), silent.probability(rows, rows["score"])
+    assert silent.is_silent_
+    assert np.log(np.where(label, p, 1 - p)).mean() > np.log(np.where(label, alone, 1 - alone)).mean()
+
+
+def test_evidence_law_is_silent_on_noise_and_says_so():
+    law = uncertainty.Evidence().fit(TRAIN, DATA, DATA["chance"], DATA["score"])
+    assert law.is_silent_
+    assert law.status_ in ("nothing_found", "not_confirmed")
+    assert law.why_.startswith("Silent: ")
+    assert (law.terms_, law.columns_, law.crossing_) == ([], [], None)
+    for ask in (law.evidence, law.uncertainty):
+        with pytest.raises(uncertainty.SilentLawError, match="^Evidence.*the law is silent. Silent: ") as caught:
+            ask(DATA)
+        assert caught.value.why == law.why_
+        assert isinstance(caught.value, ValueError)
+        assert pickle.loads(pickle.dumps(caught.value)).why == law.why_
+    p = law.probability(DATA, DATA["score"])
+    assert len(p) == len(DATA["score"])
+    assert p.mean() == pytest.approx(np.mean(DATA["chance"]), abs=0.005)
+    with pytest.raises(ValueError, match="score has 1 rows, must have 30000"):
+        law.probability(DATA, [0.5])
+    assert repr(law) == f"<limen.uncertainty.Evidence: {law.why_}>"
+    assert uncertainty.Evidence.from_json(law.to_json()).why_ == law.why_
+
+
+def as_array(columns):
+    return np.array([np.array(values, dtype=object) for values in columns.values()]).T
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "arrow", "array", "list"])
+def test_evidence_law_takes_any_table(kind):
+    import pandas
+    import polars
+    import pyarrow
+
+    make = {
+        "dict": dict,
+        "pandas": pandas.DataFrame,
+        "polars": polars.DataFrame,
+        "arrow": pyarrow.table,
+        "array": as_array,
+        "list": lambda columns: as_array(columns).tolist(),
+    }[kind]
+    train, rows = make(features(TRAIN)), make(features(DATA))
+    law = uncertainty.Evidence().fit(train, rows, np.array(DATA["label"]) == 1, np.array(DATA["score"]))
+    np.testing.assert_array_equal(law.uncertainty(rows), LAW.uncertainty(DATA))
+    np.testing.assert_array_equal(law.probability(rows, DATA["score"]), LAW.probability(DATA, "score"))
+    if kind in ("array", "list"):
+        assert [term.columns for term in law.terms_] == [("x1",)] == [("x1",) for _ in LAW.terms_]
+        with pytest.raises(ValueError, match="X has 2 columns, was fitted on 5"):
+            law.evidence(np.zeros((3, 2)))
+    else:
+        assert law.terms_ == LAW.terms_
+        np.testing.assert_array_equal(law.evidence(make({"shop": ["s1"]})), LAW.evidence({"shop": ["s1"]}))
+
+
+def test_evidence_law_never_counts_by_the_label_or_the_score():
+    import pandas
+    import polars
+
+    # The label in the training rows too, under a name of its own: at the labelled rows it would tell everything.
+    train = TRAIN | {"late": [0, 1] * (len(TRAIN["shop"]) // 2) + [0] * (len(TRAIN["shop"]) % 2)}
+    train |= {"p": [0.5, 0.25] * (len(TRAIN["shop"]) // 2) + [0.5] * (len(TRAIN["shop"]) % 2)}
+    train |= {"uncertainty": TRAIN["age"], "evidence": TRAIN["age"]}
+    rows = {"p" if name == "score" else "late" if name == "label" else name: DATA[name] for name in DATA}
+    rows |= {"uncertainty": DATA["age"], "evidence": DATA["age"]}
+    seen = ["shop", "shade", "age", "plan"]
+    for make in (dict, pandas.DataFrame, polars.DataFrame):
+        train_table, table = make(train), make(rows)
+        assert uncertainty.Evidence().fit(train_table, table, "late", "p").looked_at_ == seen
+        if make is not dict:
+            assert uncertainty.Evidence().fit(train_table, table, table["late"], table["p"]).looked_at_ == seen
+    law = uncertainty.Evidence(drop=["shade"]).fit(train, rows, rows["late"], "p")
+    assert law.looked_at_ == ["shop", "age", "plan", "late"]  # a bare list has no name
+
+
+def test_evidence_law_takes_numbers_that_are_names():
+    import pandas
+
+    def numbered(table):
+        shop = [int(name[1:]) * 2**40 + 2**60 for name in table["shop"]]
+        return features(table) | {"shop": shop}
+
+    train, rows = numbered(TRAIN), numbered(DATA)
+    law = uncertainty.Evidence(categorical=["shop"]).fit(train, rows, DATA["label"], DATA["score"])
+    np.testing.assert_array_equal(law.uncertainty(rows), LAW.uncertainty(DATA))
+    frames = [pandas.DataFrame(table).astype({"shop": "category"}) for table in (train, rows)]
+    law = uncertainty.Evidence().fit(*frames, DATA["label"], DATA["score"])
+    np.testing.assert_array_equal(law.uncertainty(frames[1]), LAW.uncertainty(DATA))
+    # As numbers they are cut into 32 bins of many shops each.
+    binned = uncertainty.Evidence().fit(train, rows, DATA["label"], DATA["score"])
+    assert binned.is_silent_ or spearmanr(binned.evidence(rows), TRUE_COUNT).statistic < 0.5
+
+
+def test_evidence_law_takes_text_in_one_table_for_text_in_all():
+    def as_text(table):
+        return table | {"shop": [name[1:] for name in table["shop"]]}
+
+    def as_number(table):
+        return table | {"shop": [float(name[1:]) for name in table["shop"]]}
+
+    for train, rows in ((as_text(TRAIN), as_number(DATA)), (as_number(TRAIN), as_text(DATA))):
+        law = uncertainty.Evidence().fit(train, rows, "label", "score")
+        np.testing.assert_array_equal(law.uncertainty(rows), LAW.uncertainty(DATA))
+        np.testing.assert_array_equal(law.uncertainty(as_number(DATA)), LAW.uncertainty(DATA))
+
+
+def test_evidence_law_takes_missing_values_infinities_and_columns_without_values():
+    size = len(TRAIN["shop"])
+    train = TRAIN | {"hole": [None] * size, "many": [float("inf"), 1.0, None] * (size // 3) + [2.0] * (size % 3)}
+    rows = DATA | {"hole": np.arange(30_000.0)[::-1], "many": [1.0, -float("inf"), float("nan")] * 10_000}
+    law = uncertainty.Evidence().fit(train, rows, "label", "score")
+    assert law.looked_at_ == ["shop", "shade", "age", "plan", "hole", "many"]
+    asked = {"shop": [None, float("nan"), "nowhere", "s7"]}
+    assert law.evidence(asked)[:3].tolist() == [1, 1, 1]
+    assert law.evidence({"shop": []}).tolist() == []
+    assert LAW.evidence({"shop": ["s7"]})[0] == law.evidence(asked)[3]
+
+
+DATES = {
+    "numpy": lambda pandas, polars, pyarrow, times: np.array(times, "M8[us]"),
+    "objects": lambda pandas, polars, pyarrow, times: times,
+    "pandas": lambda pandas, polars, pyarrow, times: pandas.Series(times),
+    "pandas zone": lambda pandas, polars, pyarrow, times: (
+        pandas.Series(times).dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    ),
+    "pandas arrow": lambda pandas, polars, pyarrow, times: pandas.Series(
+        times, dtype=pandas.ArrowDtype(pyarrow.timestamp("us"))
+    ),
+    "polars": lambda pandas, polars, pyarrow, times: polars.Series(times),
+    "arrow": lambda pandas, polars, pyarrow, times: pyarrow.chunked_array([times]),
+}
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_dates_are_the_texts_that_the_program_reads(kind):
+    import pandas
+    import polars
+    import pyarrow
+
+    times = [datetime.datetime(2020, 1, 2, 3, 4, 5, 600_000), None, datetime.datetime(1969, 12, 31)]
+    texts, codes = _inputs.table_column(DATES[kind](pandas, polars, pyarrow, times), "when")
+    assert [texts[at] if at >= 0 else None for at in codes] == ["2020-01-02 03:04:05", None, "1969-12-31 00:00:00"]
+    days = [datetime.date(2020, 1, 2), None]
+    if kind == "numpy":
+        days = np.array(days, "M8[D]")
+    elif kind in ("polars", "arrow"):
+        days = polars.Series(days) if kind == "polars" else pyarrow.array(days)
+    texts, codes = _inputs.table_column(days, "day")
+    assert (texts, codes.tolist()) == (["2020-01-02"], [0, -1])
+    found = uncertainty.evidence({"when": ["2020-01-02 03:04:05", "x"]}, {"when": times}, keys=["when"])
+    assert found.evidence.tolist() == [1, 2, 2]
+
+
+# The missing value was taken for the last text of the dictionary.
+def test_missing_values_of_an_arrow_dictionary_are_missing():
+    pyarrow = pytest.importorskip("pyarrow")
+    for make in (pyarrow.array, lambda values: pyarrow.chunked_array([values])):
+        column = make(["a", "b", None])
+        texts, codes = _inputs.key_column(column.dictionary_encode(), "key")
+        assert (texts, codes.tolist()) == (["a", "b"], [0, 1, -1])
+
+
+def test_evidence_law_does_not_depend_on_threads_nor_on_the_order_of_training_rows():
+    wanted = uncertainty.Evidence(num_threads=1).fit(TRAIN, DATA, "label", "score")
+    assert uncertainty.Evidence(num_threads=3).fit(TRAIN, DATA, "label", "score").to_json() == wanted.to_json()
+    order = np.random.default_rng(0).permutation(len(TRAIN["shop"]))
+    shuffled = {name: [values[at] for at in order] for name, values in TRAIN.items() if name != "number"}
+    law = uncertainty.Evidence().fit(shuffled, DATA, "label", "score")
+    np.testing.assert_array_equal(law.uncertainty(DATA), wanted.uncertainty(DATA))
+    assert law.why_ == wanted.why_
+
+
+def test_evidence_law_is_kept_by_json_pickle_and_copy():
+    text = LAW.to_json()
+    assert json.loads(text)["format"] == "limen-evidence"
+    for again in (
+        uncertainty.Evidence.from_json(text),
+        pickle.loads(pickle.dumps(LAW)),
+        copy.copy(LAW),
+        copy.deepcopy(LAW),
+    ):
+        assert again.to_json() == text
+        assert (again.terms_, again.why_, again.columns_) == (LAW.terms_, LAW.why_, LAW.columns_)
+        np.testing.assert_array_equal(again.evidence(DATA), LAW.evidence(DATA))
+    assert pickle.loads(pickle.dumps(LAW)).looked_at_ == LAW.looked_at_
+    # Only the columns of its terms are in it.
+    assert "age" not in text
+    with pytest.raises(ValueError, match='is damaged at "texts"'):
+        uncertainty.Evidence.from_json(text.replace('"texts"', '"text"'))
+    with pytest.raises(ValueError, match="is no law of evidence"):
+        uncertainty.Evidence.from_json("{}")
+
+
+def test_evidence_law_follows_scikit_learn():
+    law = uncertainty.Evidence(cap=50, drop=["age"])
+    assert repr(law) == "Evidence(drop=['age'], cap=50)"
+    assert repr(LAW) == f"<limen.uncertainty.Evidence: {LAW.why_.removeprefix('Evidence: ')}>"
+    assert clone(law).get_params() == law.get_params()
+    assert law.set_params(cap=9).cap == 9
+    with pytest.raises(ValueError, match="Invalid parameter 'cab' for Evidence"):
+        law.set_params(cab=9)
+    check_is_fitted(LAW)
+    for ask in (law.evidence, law.uncertainty, lambda rows: law.probability(rows, "score")):
+        with pytest.raises(NotFittedError, match="This Evidence is not fitted yet"):
+            ask(DATA)
+    with pytest.raises(TypeError):
+        uncertainty.Evidence(["age"])
+    # cap: 9 training rows count, more add nothing.
+    assert law.fit(TRAIN, DATA, "label", "score").evidence(DATA).max() <= 10 * (1 + 1e-12)
+
+
+def test_evidence_law_says_what_is_wrong():
+    import pandas
+
+    def refused(message, *, parameters=None, **given):
+        arguments = {"X_train": TRAIN, "X": DATA, "y": "label", "score": "score"} | given
+        with pytest.raises((ValueError, TypeError)) as caught:
+            uncertainty.Evidence(**(parameters or {})).fit(**arguments)
+        assert message in str(caught.value)
+
+    refused("X has no column 'lable'", y="lable")
+    refused("y[0] is 2, must be 0 or 1", y=[2] + DATA["label"][1:])
+    refused("label has 3 rows, must have 30000", y=[0, 1, 0])
+    refused("score has 2 rows, must have 30000", score=[0.1, 0.2])
+    refused("score[0] is 1.5, must be from 0 to 1", score=[1.5] + DATA["score"][1:])
+    refused("score[1] is missing", score=[0.5, None] + DATA["score"][2:])
+    refused("score has shape (30000, 2), must be one-dimensional", score=np.zeros((30_000, 2)))
+    refused("no column in common", X_train={"a": ["x", "y"]})
+    refused("training has no rows", X_train={name: values[:0] for name, values in TRAIN.items()})
+    refused('key "shade" has 1 rows, "number" has 2', X_train={"number": [2, 1], "shade": ["a"]})
+    refused("X has 3 columns, X_train has 2", X_train=np.zeros((5, 2)), X=np.zeros((30_000, 3)), y=DATA["label"])
+    refused("X_train has shape (5,), must be a table of rows and columns", X_train=np.zeros(5))
+    twice = pandas.DataFrame([["a", "b"]], columns=["shop", "shop"])
+    refused("X_train has several columns 'shop', must have one", X_train=twice)
+    refused("column 'shop'[1] is {}, must be a text", X_train=TRAIN | {"shop": ["a", {}] + TRAIN["shop"][2:]})
+    refused('drop names "shap", which is not a column', parameters={"drop": ["shap"]})
+    refused("drop is 'shop', must be a list of columns", parameters={"drop": "shop"})
+    refused("categorical: 'number2' is not one of the columns", parameters={"categorical": ["number2"]})
+    refused("level is 2, must be above 0 and below 1", parameters={"level": 2})
+    refused("most_terms is 0, must be from 1 to 16", parameters={"most_terms": 0})
+    refused("num_bins is 1, must be from 2 to 65536", parameters={"num_bins": 1})
+    refused("cap is 1.5, must be a whole number", parameters={"cap": 1.5})
+    refused("random_state is -1, must be at least 0", parameters={"random_state": -1})
+    with pytest.raises(ValueError, match="X has no column 'shop', which the law counts by"):
+        LAW.evidence({"shade": ["red"]})
+    with pytest.raises(ValueError, match="score has 1 rows, must have 2"):
+        LAW.probability({"shop": ["s1", "s2"]}, [0.5])
 
 
 X, Y = make_classification(300, n_features=6, flip_y=0.2, random_state=3)

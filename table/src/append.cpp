@@ -9,6 +9,8 @@
 #include "batch_source.h"
 #include "columns.h"
 #include "csv_file.h"
+#include "known_file.h"
+#include "limen/base/error.h"
 #include "limen/base/text.h"
 #include "table_writer.h"
 
@@ -39,6 +41,39 @@ AddedValues zeros(AddedType type, std::size_t rows) {
 std::shared_ptr<arrow::Array> array_of(const AddedValues& values, const std::string& table) {
   auto array = std::visit([](const auto& numbers) { return detail::array_of(numbers); }, values);
   return detail::value_or_refuse(std::move(array), table, "a table");
+}
+
+// The places in a file of the columns to copy, in its order.
+std::vector<std::size_t> kept_in(const ColumnNames& names, const AppendColumnsOptions& options,
+                                 const std::vector<AddedColumn>& added) {
+  std::vector<std::size_t> kept;
+  if (options.keep) {
+    for (const std::string& name : *options.keep) kept.push_back(names.require(name));
+    std::ranges::sort(kept);
+    kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  } else {
+    for (std::size_t index = 0; index < names.names.size(); ++index) kept.push_back(index);
+  }
+  if (options.replace) {
+    std::erase_if(kept, [&](std::size_t index) {
+      return std::ranges::find(added, names.names[index], &AddedColumn::name) != added.end();
+    });
+  }
+  return kept;
+}
+
+ColumnNames kept_names(const ColumnNames& names, const AppendColumnsOptions& options,
+                       const std::vector<AddedColumn>& added) {
+  ColumnNames kept = {.table = names.table, .names = {}};
+  for (const std::size_t index : kept_in(names, options, added)) kept.names.push_back(names.names[index]);
+  return kept;
+}
+
+void refuse_existing(const ColumnNames& kept, const std::vector<AddedColumn>& added) {
+  for (const AddedColumn& column : added) {
+    if (!kept.has(column.name)) continue;
+    throw InvalidInput(kept.table, "already has a column " + quoted(column.name), Cause::kColumnExists);
+  }
 }
 
 // Chooses what to read of each input, and opens the output when the first is known.
@@ -145,27 +180,14 @@ class Appender {
     return left_out;
   }
 
-  // The places in a file of the columns to copy, in its order.
   [[nodiscard]] std::vector<std::size_t> kept_in(const ColumnNames& names) const {
-    std::vector<std::size_t> kept;
-    if (options_.keep) {
-      for (const std::string& name : *options_.keep) kept.push_back(names.require(name));
-      std::ranges::sort(kept);
-      kept.erase(std::ranges::unique(kept).begin(), kept.end());
-    } else {
-      for (std::size_t index = 0; index < names.names.size(); ++index) kept.push_back(index);
-    }
-    return kept;
+    return table::kept_in(names, options_, added_);
   }
 
   // Refuses copied columns that are other ones than those of the first file, or have the name of an added one.
   void check_kept(const ColumnNames& names) {
-    ColumnNames kept = {.table = names.table, .names = {}};
-    for (const std::size_t index : kept_in(names)) kept.names.push_back(names.names[index]);
-    for (const AddedColumn& column : added_) {
-      if (!kept.has(column.name)) continue;
-      names.refuse("already has a column " + quoted(column.name) + " (rename it or leave it out)");
-    }
+    const ColumnNames kept = kept_names(names, options_, added_);
+    refuse_existing(kept, added_);
     if (first_.table.empty()) first_ = kept;
     require_same_columns(first_, kept);
   }
@@ -227,6 +249,14 @@ RowCounts detail::append_columns(const TableFiles& inputs, const std::string& ou
                                  const AppendColumnsOptions& options, const std::vector<AddedColumn>& added,
                                  const FillColumns& fill, const Limits& limits) {
   return Appender(inputs, output, options, added, limits).run(fill);
+}
+
+void require_new_columns(const TableFiles& inputs, const AppendColumnsOptions& options,
+                         const std::vector<AddedColumn>& added) {
+  if (std::ranges::any_of(inputs.files(), [](const auto& file) { return detail::size_of(*file) == 0; })) return;
+  detail::BatchSource(inputs, options.read.read, {}).for_each_file([&](FileReader& reader) {
+    refuse_existing(kept_names(reader.names(), options, added), added);
+  });
 }
 
 RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,

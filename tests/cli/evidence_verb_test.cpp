@@ -201,8 +201,27 @@ TEST_F(EvidenceVerb, RefusesBadInput) {
   expect_refused(with({"-o", "train.csv"}), {"train.csv", "is the input"});
   expect_refused({"evidence", "none.csv", "data.csv", "--keys", "from", "-o", "out.csv"},
                  {"none.csv", "cannot be read"});
+}
+
+// What `predict` writes has a column `uncertainty`: the refusal named no way out.
+TEST_F(EvidenceVerb, ReplacesAColumnOfDataOrNamesItsOwnOtherwise) {
   write_file("data.csv", replaced(kData, "id,", "evidence,"));
-  expect_refused(with({"-o", "out.csv"}), {"data.csv", "already has a column \"evidence\""});
+  expect_refused(with({"-o", "out.csv"}), {"data.csv: already has a column \"evidence\"", "--replace", "--prefix"});
+  // It comes before the training rows are read, which may take long.
+  write_file("train.csv", "date,from,late,w\nbroken\n");
+  expect_refused(with({"-o", "out.csv"}), {"data.csv: already has a column \"evidence\""});
+  write_file("train.csv", kTrain);
+  EXPECT_THAT(output_of(with({"--replace", "-o", "-"})),
+              ::testing::StartsWith(with_uncertainty("date,from,evidence,uncertainty\n2001-02-01 08:00,JFK,2,{2}\n")));
+  EXPECT_THAT(
+      output_of(with({"--prefix", "our_", "--positives", "--label", "late", "--positive-if", ">30", "-o", "-"})),
+      ::testing::StartsWith("evidence,date,from,our_evidence,our_uncertainty,our_positives\na,"));
+  // Stdin can be read only once, and is refused when its turn comes.
+  expect_refused({"evidence", "train.csv", "-", "--keys", "from", "-o", "out.csv"},
+                 {"<stdin>: already has a column \"evidence\"", "--replace"}, replaced(kData, "id,", "evidence,"));
+  EXPECT_THAT(output_of({"evidence", "train.csv", "-", "--keys", "from", "--replace", "-o", "-"},
+                        replaced(kData, "id,", "evidence,")),
+              ::testing::StartsWith("date,from,evidence,uncertainty\n"));
 }
 
 // The pass that counts read other rows than the pass that set the bins.
@@ -293,6 +312,27 @@ TEST_F(EvidenceLawVerb, AddsTheEvidenceToOtherRowsThanItWasLearntFrom) {
   write_file("new.csv", "region,shade\nr1,red\n");
   EXPECT_THAT(output_of({"evidence", "train.csv", "new.csv", "--validation", "data.csv", "-o", "-"}),
               ::testing::StartsWith("region,shade,evidence,uncertainty\nr1,red,"));
+}
+
+// What `predict` writes has a column `uncertainty`; it is not counted by, and not written over unasked.
+TEST_F(EvidenceLawVerb, ReplacesAColumnOfDataOrNamesItsOwnOtherwise) {
+  const std::string law = output_of({"evidence", "train.csv", "data.csv", "-o", "-"});
+  const auto with_column = [](const std::string& text, const std::string& header, const std::string& value) {
+    std::string result = replaced(text, "number,", header + ",number,");
+    for (std::size_t at = result.find('\n'); at + 1 < result.size(); at = result.find('\n', at + 1)) {
+      result.insert(at + 1, value + ",");
+    }
+    return result;
+  };
+  write_file("data.csv", with_column(file_text("data.csv"), "uncertainty", "7"));
+  expect_refused({"evidence", "train.csv", "data.csv", "-o", "out.csv"},
+                 {"data.csv: already has a column \"uncertainty\"", "--replace", "--prefix"});
+  EXPECT_EQ(output_of({"evidence", "train.csv", "data.csv", "--replace", "-o", "-"}), law);
+  EXPECT_EQ(output_of({"evidence", "train.csv", "data.csv", "--prefix", "law_", "-o", "-"}),
+            replaced(with_column(law, "uncertainty", "7"), "evidence,uncertainty\n", "law_evidence,law_uncertainty\n"));
+  // The score of the law in place of the score that it is made from.
+  EXPECT_THAT(output_of({"evidence", "train.csv", "data.csv", "--replace", "--law-score", "score", "-o", "-"}),
+              ::testing::StartsWith("number,region,shade,label,evidence,uncertainty,score\n"));
 }
 
 TEST_F(EvidenceLawVerb, WritesNothingWhereCountsExplainNothing) {

@@ -208,11 +208,30 @@ TEST_F(Frames, AppendTellsTheKindsOfStdinByItsBeginning) {
   EXPECT_EQ(folder_.read("out.csv"), "b,t,n,x\n3,x,1,1.5\n");
 }
 
+TEST_F(Frames, AppendReplacesColumnsOfAddedNamesWhenAsked) {
+  EXPECT_EQ(append("n,a,x\n7,1,8\n", {.replace = true}), "a,n,x\n1,1,0\n");
+  // What is replaced can be read.
+  EXPECT_EQ(append("n,a\n7,1\n", {.read = {.columns = {"n"}, .number_columns = {"n"}}, .replace = true}),
+            "a,n,x\n1,1,3.5\n");
+  EXPECT_EQ(append("n,a\n7,1\n", {.keep = {{"n", "a"}}, .replace = true}), "a,n,x\n1,1,0\n");
+}
+
+TEST_F(Frames, RequireNewColumnsLooksAtNamesOnly) {
+  const std::string path = folder_.write("in.csv", "a,n\nbroken\n");
+  const std::vector<AddedColumn> added = {{"m"}, {"n"}};
+  EXPECT_EQ(folder_.without_folder(test::message_of<InvalidInput>([&] { require_new_columns(path, {}, added); })),
+            "in.csv: already has a column \"n\"");
+  EXPECT_NO_THROW(require_new_columns(path, {.replace = true}, added));
+  EXPECT_NO_THROW(require_new_columns(path, {.keep = {{"a"}}}, added));
+  EXPECT_NO_THROW(require_new_columns(path, {}, {{"m"}}));
+  EXPECT_NO_THROW(require_new_columns("-", {}, added));
+}
+
 TEST_F(Frames, AppendRefusesAndLeavesNothingBehind) {
   const auto refused = [&](const std::string& text, const AppendColumnsOptions& options) {
     return folder_.without_folder(test::message_of<InvalidInput>([&] { append(text, options); }));
   };
-  EXPECT_EQ(refused("a,n\n1,2\n", {}), "in.csv: already has a column \"n\" (rename it or leave it out)");
+  EXPECT_EQ(refused("a,n\n1,2\n", {}), "in.csv: already has a column \"n\"");
   EXPECT_EQ(refused("a\n1\n", {.keep = {{"aa"}}}),
             "in.csv: column \"aa\": there is no such column; did you mean \"a\"?");
   EXPECT_EQ(refused("a\n1\nx\n", {.read = {.columns = {"a"}, .number_columns = {"a"}}}),

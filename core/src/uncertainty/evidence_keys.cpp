@@ -12,6 +12,7 @@
 
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
+#include "limen/base/text.h"
 #include "limen/uncertainty/evidence.h"
 #include "uncertainty/evidence_level.h"
 
@@ -55,6 +56,45 @@ EvidenceKeys::EvidenceKeys(const Frame& frame, const EvidenceOptions& options) :
     key.is_number = std::holds_alternative<NumberValues>(column.values);
     keys_.push_back(std::move(key));
   }
+}
+
+EvidenceKeys EvidenceKeys::from_values(std::vector<EvidenceKeyValues> keys, const EvidenceOptions& options) {
+  validate(options);
+  EvidenceKeys result(options);
+  result.is_fitted_ = true;
+  for (EvidenceKeyValues& values : keys) {
+    Key key;
+    key.name = std::move(values.name);
+    key.is_number = values.is_number;
+    key.is_binned = values.is_binned;
+    key.cuts = std::move(values.cuts);
+    const bool is_finite = std::ranges::all_of(key.cuts, [](double cut) { return std::isfinite(cut); });
+    const bool ascends = std::ranges::adjacent_find(key.cuts, std::ranges::greater_equal()) == key.cuts.end();
+    if (!is_finite || !ascends) {
+      throw InvalidInput("evidence", "the cuts of key " + quoted(key.name) + " must be finite and ascending");
+    }
+    for (std::size_t at = 0; at < values.texts.size(); ++at) {
+      if (static_cast<std::size_t>(key.texts.add(values.texts[at])) == at) continue;
+      throw InvalidInput("evidence",
+                         "key " + quoted(key.name) + " has the text " + quoted(values.texts[at]) + " twice");
+    }
+    result.keys_.push_back(std::move(key));
+  }
+  return result;
+}
+
+EvidenceKeyValues EvidenceKeys::values(std::size_t key) const {
+  return {.name = keys_[key].name,
+          .is_number = keys_[key].is_number,
+          .is_binned = keys_[key].is_binned,
+          .cuts = keys_[key].cuts,
+          .texts = keys_[key].texts.texts()};
+}
+
+EvidenceKeys EvidenceKeys::only(std::span<const std::size_t> keys) const {
+  std::vector<EvidenceKeyValues> chosen;
+  for (const std::size_t key : keys) chosen.push_back(values(key));
+  return from_values(std::move(chosen), options_);
 }
 
 bool EvidenceKeys::needs_fit() const {

@@ -81,14 +81,20 @@ std::vector<double> EvidenceLaw::log_evidence(const CodeRows& rows) const {
 std::vector<double> EvidenceLaw::probability(std::span<const double> score, const CodeRows& rows) const {
   detail::check_columns("probability", rows, "rows", num_columns);
   detail::check_scores("probability", score, rows.num_rows());
-  if (curve.at.empty()) return {score.begin(), score.end()};
+  if (is_silent()) return probability_by_score(score);
   std::vector<double> result = log_evidence(rows);
   for (std::size_t row = 0; row < result.size(); ++row) {
-    const double f = curve.standardised(score[row]);
-    result[row] = detail::sigmoid(
-        is_silent() ? f * curve.sd + curve.mean
-                    : detail::law_log_odds(coefficients, f, (result[row] - evidence_mean) / evidence_sd));
+    const double h = (result[row] - evidence_mean) / evidence_sd;
+    result[row] = detail::sigmoid(detail::law_log_odds(coefficients, curve.standardised(score[row]), h));
   }
+  return result;
+}
+
+std::vector<double> EvidenceLaw::probability_by_score(std::span<const double> score) const {
+  detail::check_scores("probability", score, score.size());
+  std::vector<double> result(score.begin(), score.end());
+  if (curve.at.empty()) return result;
+  for (double& value : result) value = detail::sigmoid(curve.standardised(value) * curve.sd + curve.mean);
   return result;
 }
 

@@ -4,10 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "limen/base/error.h"
 #include "limen/base/json.h"
 #include "limen/uncertainty/evidence_law.h"
+#include "limen/uncertainty/frame_law.h"
 
 namespace limen {
 namespace {
@@ -17,10 +19,13 @@ using ReadJson = nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kFormat = "limen-evidence-law";
+constexpr const char* kFrameFormat = "limen-evidence";  // a law with what its columns are numbered by
 constexpr std::size_t kHexDigits = 16;
 constexpr std::size_t kMostColumns = 1'000'000;
 constexpr std::size_t kMostTerms = 16;
 constexpr std::size_t kMostKnots = 1000;
+constexpr std::size_t kMostCuts = 65'536;
+constexpr std::size_t kMostTexts = 0x7FFFFFFF;
 
 constexpr std::array kStatuses = {EvidenceLawStatus::kActive,       EvidenceLawStatus::kNoRows,
                                   EvidenceLawStatus::kOneClass,     EvidenceLawStatus::kNoVariation,
@@ -130,9 +135,17 @@ EvidenceLawStatus status_at(const ReadJson& json, const char* key) {
   refuse_damaged(key);
 }
 
-}  // namespace
+void check_format(const ReadJson& json, const char* format) {
+  if (!json.is_object() || !json.contains("format") || json["format"] != format) {
+    refuse(std::string("is no law of evidence: \"format\" must be \"") + format + "\"");
+  }
+  if (const auto version = whole_of(at(json, "version"), "version", 1, UINT64_MAX); version > kVersion) {
+    refuse("has version " + std::to_string(version) + ", this program reads up to " + std::to_string(kVersion) +
+           "; update limen");
+  }
+}
 
-std::string to_json(const EvidenceLaw& law) {
+Json json_of(const EvidenceLaw& law) {
   Json terms = Json::array();
   for (const EvidenceTerm& term : law.terms) {
     terms.push_back({{"columns", term.columns},
@@ -140,36 +153,27 @@ std::string to_json(const EvidenceLaw& law) {
                      {"keys", packed(term.cells.keys)},
                      {"counts", term.cells.counts}});
   }
-  const Json json = {
-      {"format", kFormat},
-      {"version", kVersion},
-      {"status", to_string(law.status)},
-      {"num_columns", law.num_columns},
-      {"cap", law.cap},
-      {"num_candidates", law.num_candidates},
-      {"chi_square", law.chi_square},
-      {"p_value", law.p_value},
-      {"gain", law.gain},
-      {"gain_z", law.gain_z},
-      {"curve",
-       {{"at", law.curve.at}, {"log_odds", law.curve.log_odds}, {"mean", law.curve.mean}, {"sd", law.curve.sd}}},
-      {"coefficients", law.coefficients},
-      {"evidence_mean", law.evidence_mean},
-      {"evidence_sd", law.evidence_sd},
-      {"crossing", law.crossing ? Json(*law.crossing) : Json(nullptr)},
-      {"terms", std::move(terms)}};
-  return json.dump() + "\n";
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"status", to_string(law.status)},
+          {"num_columns", law.num_columns},
+          {"cap", law.cap},
+          {"num_candidates", law.num_candidates},
+          {"chi_square", law.chi_square},
+          {"p_value", law.p_value},
+          {"gain", law.gain},
+          {"gain_z", law.gain_z},
+          {"curve",
+           {{"at", law.curve.at}, {"log_odds", law.curve.log_odds}, {"mean", law.curve.mean}, {"sd", law.curve.sd}}},
+          {"coefficients", law.coefficients},
+          {"evidence_mean", law.evidence_mean},
+          {"evidence_sd", law.evidence_sd},
+          {"crossing", law.crossing ? Json(*law.crossing) : Json(nullptr)},
+          {"terms", std::move(terms)}};
 }
 
-EvidenceLaw evidence_law_from_json(std::string_view text) {
-  const ReadJson json = parse_json(text, "evidence law");
-  if (!json.is_object() || !json.contains("format") || json["format"] != kFormat) {
-    refuse("is no law of evidence: \"format\" must be \"limen-evidence-law\"");
-  }
-  if (const auto version = whole_of(at(json, "version"), "version", 1, UINT64_MAX); version > kVersion) {
-    refuse("has version " + std::to_string(version) + ", this program reads up to " + std::to_string(kVersion) +
-           "; update limen");
-  }
+EvidenceLaw law_of(const ReadJson& json) {
+  check_format(json, kFormat);
   EvidenceLaw law = {
       .status = status_at(json, "status"),
       .num_columns = whole_of(at(json, "num_columns"), "num_columns", 0, kMostColumns),
@@ -200,6 +204,69 @@ EvidenceLaw evidence_law_from_json(std::string_view text) {
   if (is_active == law.terms.empty() || (is_active && law.curve.at.empty())) refuse_damaged("terms");
   if (is_active && std::abs(total - 1) > 1e-9) refuse_damaged("weight");
   return law;
+}
+
+constexpr const char* kText = "text";
+constexpr const char* kBins = "bins";
+constexpr const char* kValues = "values";
+
+Json json_of(const EvidenceKeyValues& key) {
+  if (!key.is_number) return {{"name", key.name}, {"kind", kText}, {"texts", key.texts}};
+  return {{"name", key.name}, {"kind", key.is_binned ? kBins : kValues}, {"cuts", key.cuts}};
+}
+
+EvidenceKeyValues key_of(const ReadJson& json) {
+  EvidenceKeyValues key;
+  const auto text_of = [](const ReadJson& value, const char* member) {
+    if (!value.is_string()) refuse_damaged(member);
+    return value.get<std::string>();
+  };
+  key.name = text_of(at(json, "name"), "name");
+  const std::string kind = text_of(at(json, "kind"), "kind");
+  key.is_number = kind != kText;
+  key.is_binned = kind == kBins;
+  if (key.is_number && !key.is_binned && kind != kValues) refuse_damaged("kind");
+  if (key.is_number) {
+    key.cuts = numbers_at(json, "cuts", kMostCuts);
+    if (!increases(key.cuts)) refuse_damaged("cuts");
+    return key;
+  }
+  for (const ReadJson& text : list_at(json, "texts", kMostTexts)) key.texts.push_back(text_of(text, "texts"));
+  return key;
+}
+
+}  // namespace
+
+std::string to_json(const EvidenceLaw& law) { return json_of(law).dump() + "\n"; }
+
+EvidenceLaw evidence_law_from_json(std::string_view text) { return law_of(parse_json(text, "evidence law")); }
+
+std::string to_json(const FrameLaw& law) {
+  Json columns = Json::array();
+  for (std::size_t key = 0; key < law.keys().size(); ++key) columns.push_back(json_of(law.keys().values(key)));
+  const Json json = {
+      {"format", kFrameFormat}, {"version", kVersion}, {"columns", std::move(columns)}, {"law", json_of(law.law())}};
+  try {
+    return json.dump() + "\n";
+  } catch (const Json::type_error&) {  // its only cause here
+    refuse("a column has text that is not UTF-8, which JSON cannot hold");
+  }
+}
+
+FrameLaw frame_law_from_json(std::string_view text) {
+  const ReadJson json = parse_json(text, "evidence law");
+  check_format(json, kFrameFormat);
+  std::vector<EvidenceKeyValues> keys;
+  std::set<std::string> names;
+  for (const ReadJson& column : list_at(json, "columns", EvidenceKeys::kMostKeys)) {
+    keys.push_back(key_of(column));
+    if (!names.insert(keys.back().name).second) refuse_damaged("name");
+  }
+  const EvidenceLaw law = law_of(at(json, "law"));
+  if (law.num_columns != keys.size()) refuse_damaged("columns");
+  FrameLaw result(EvidenceKeys::from_values(std::move(keys), {}), law);
+  if (result.law().num_columns != law.num_columns) refuse_damaged("columns");  // one that no term has
+  return result;
 }
 
 }  // namespace limen

@@ -21,6 +21,7 @@ enum class Cause {
   kFileChanged,       ///< a file is not what it was when it was first read
   kOneClass,          ///< all rows are of one class
   kTooLittleMemory,   ///< more rows have to be kept than was allowed
+  kColumnExists,      ///< a table has a column of the name of one that is to be added
 };
 
 /// Where something is wrong. What does not apply is empty.

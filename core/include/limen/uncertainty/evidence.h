@@ -31,6 +31,15 @@ struct EvidenceOptions {
 
 void validate(const EvidenceOptions& options);
 
+/// What the values of one key are numbered by, as it can be stored.
+struct EvidenceKeyValues {
+  std::string name = {};
+  bool is_number = false;
+  bool is_binned = false;               ///< of numbers only
+  std::vector<double> cuts = {};        ///< of numbers: lower edges of the bins but the first, or the distinct values
+  std::vector<std::string> texts = {};  ///< of text: the values, in the order of their numbers
+};
+
 /// What the values of each key are numbered by: texts as they are; numbers by their value when few are distinct, else
 /// by quantile bins. Missing values are a value of their own.
 ///
@@ -44,6 +53,9 @@ class EvidenceKeys {
 
   /// The keys are the columns of `frame`, by name and kind; its rows are not used.
   EvidenceKeys(const Frame& frame, const EvidenceOptions& options);
+  /// Fitted keys as values() gave them; there may be none. Throws InvalidInput unless cuts are finite and ascending and
+  /// texts differ.
+  [[nodiscard]] static EvidenceKeys from_values(std::vector<EvidenceKeyValues> keys, const EvidenceOptions& options);
 
   /// Whether some key is numeric, so that a pass of fit() over all training rows is needed before counting.
   [[nodiscard]] bool needs_fit() const;
@@ -57,7 +69,12 @@ class EvidenceKeys {
   [[nodiscard]] const std::string& name(std::size_t key) const { return keys_[key].name; }
   /// Lower edges of the bins of a numeric key but the first, or its distinct values; empty for text.
   [[nodiscard]] std::span<const double> cuts(std::size_t key) const { return keys_[key].cuts; }
+  [[nodiscard]] bool is_number(std::size_t key) const { return keys_[key].is_number; }
   [[nodiscard]] bool is_binned(std::size_t key) const { return keys_[key].is_binned; }
+  /// The same with the texts, for storing.
+  [[nodiscard]] EvidenceKeyValues values(std::size_t key) const;
+  /// Some of the keys, with the same numbers for their values. Of fitted keys.
+  [[nodiscard]] EvidenceKeys only(std::span<const std::size_t> keys) const;
 
   /// Codes row by row, one for each key; kUnseen for what training did not have. Throws InvalidInput when the columns
   /// are not the keys.
@@ -78,6 +95,7 @@ class EvidenceKeys {
     TextIndex texts;
     bool has_many = false;  // in the first pass: more than num_bins distinct values; else they are in `cuts`
   };
+  explicit EvidenceKeys(const EvidenceOptions& options) : options_(options) {}
   void check(const Frame& frame) const;
   [[nodiscard]] std::vector<std::uint32_t> codes_with(const Frame& frame,
                                                       const std::vector<std::vector<std::uint32_t>>& text_code) const;

@@ -103,9 +103,12 @@ struct EvidenceLaw {
   [[nodiscard]] std::vector<double> log_evidence(const CodeRows& rows) const;
 
   /// The law's mean: the probability of a positive by score and evidence; never falls with the score, since
-  /// b1 + g1 h counts as 0.05 b1 where it is less. When silent: by the score alone, or the score itself where there is
-  /// no curve. score: one in [0, 1] for each row. Throws InvalidInput.
+  /// b1 + g1 h counts as 0.05 b1 where it is less. When silent: by the score alone. score: one in [0, 1] for each row.
+  /// Throws InvalidInput.
   [[nodiscard]] std::vector<double> probability(std::span<const double> score, const CodeRows& rows) const;
+
+  /// The probability of a positive by the score alone; the score itself where there is no curve. score: in [0, 1].
+  [[nodiscard]] std::vector<double> probability_by_score(std::span<const double> score) const;
 
   /// One or two sentences for people. Throws InvalidInput unless there is a name for each column.
   [[nodiscard]] std::string describe(std::span<const std::string> column_names) const;

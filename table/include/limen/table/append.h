@@ -37,7 +37,15 @@ struct AppendColumnsOptions {
   std::optional<Format> output_format = std::nullopt;
   /// The columns of the inputs to copy, in the order of the inputs. Unset: all of them.
   std::optional<std::vector<std::string>> keep = std::nullopt;
+  /// Columns of the inputs that have the name of an added one are not copied; otherwise they are refused.
+  bool replace = false;
 };
+
+/// What append_columns refuses by the names of columns alone, before any work is done: throws InvalidInput
+/// (Cause::kColumnExists) when a column that would be copied has the name of an added one. Nothing is looked at when
+/// some input is no regular file, and so perhaps can be read only once.
+void require_new_columns(const TableFiles& inputs, const AppendColumnsOptions& options,
+                         const std::vector<AddedColumn>& added);
 
 /// Copies one or several tables row by row into one and adds columns that `fill` makes from the columns which
 /// options.read.columns wants (here empty means none); memory is bounded by the batch. The copied columns must be the
@@ -51,8 +59,8 @@ struct AppendColumnsOptions {
 ///
 /// Output path "-" is stdout; a file is written under a temporary name and renamed at the end, so a failure leaves
 /// nothing behind and the output may be the input. A double is written to text with the fewest digits that read back as
-/// it; NaN becomes an empty field. Throws like for_each_frame; also InvalidInput when a copied column has the name of
-/// an added one, and, before anything is read, when the output's name says no format.
+/// it; NaN becomes an empty field. Throws like for_each_frame; also like require_new_columns, and InvalidInput, before
+/// anything is read, when the output's name says no format.
 RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,
                          const std::vector<AddedColumn>& added, const FillColumns& fill);
 
