@@ -10,7 +10,9 @@
 namespace limen::train {
 namespace {
 
-at::Tensor log_one_plus_exp(const at::Tensor& x) { return at::softplus(x, 1, 40); }  // x itself above 40, where double ends
+at::Tensor log_one_plus_exp(const at::Tensor& x) {
+  return at::softplus(x, 1, 40);
+}  // x itself above 40, where double ends
 
 /// Cuts a logarithm so that sums and products of a few of its exponentials stay finite. The derivative stays that at
 /// the cut: with none a row beyond it would never come back.

@@ -19,6 +19,7 @@
 #include "plain_adam.h"
 #include "plain_encoders.h"
 #include "plain_heads.h"
+#include "plain_tables.h"
 #include "validate.h"
 
 namespace limen::train {
@@ -28,27 +29,6 @@ namespace {
 /// not depend on how many others there are: see FusedNetwork::predict_chunk.
 constexpr std::int64_t kPredictRows = 1024;
 
-/// The vectors of a categorical feature, one for each token. A step of Adam is of the tokens in its batch alone, and
-/// counted for each token.
-struct Table {
-  PlainWeight weight = {};
-  at::Tensor steps = {};
-  std::optional<std::int64_t> fraction = {};  ///< place among a row's fractions, of a feature with knots
-};
-
-/// The tokens of a batch as a feature has them.
-struct Lookup {
-  at::Tensor touched = {};  ///< tokens, each once
-  at::Tensor vector = {};   ///< of these
-  at::Tensor rows = {};     ///< of the batch's rows: (1 - f) v(token) + f v(token + 1)
-};
-
-struct Inputs {
-  at::Tensor numeric = {};   ///< rows x num_numeric
-  at::Tensor token = {};     ///< rows x features
-  at::Tensor fraction = {};  ///< rows x knots
-};
-
 template <typename Number>
 at::Tensor matrix(std::span<const Number> values, std::size_t rows, std::size_t columns, at::ScalarType type) {
   at::Tensor copy = at::empty({static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)}, type);
@@ -56,43 +36,11 @@ at::Tensor matrix(std::span<const Number> values, std::size_t rows, std::size_t 
   return copy;
 }
 
-Inputs inputs_of(const FeatureShape& shape, const BatchView& batch, const at::Device& device) {
+PlainInputs inputs_of(const FeatureShape& shape, const BatchView& batch, const at::Device& device) {
   const std::size_t rows = batch.num_rows;
   return {matrix(batch.numeric, rows, shape.num_numeric, at::kFloat).to(device),
           matrix(batch.categorical, rows, shape.num_categorical(), at::kInt).to(device, at::kLong),
           matrix(batch.fraction, rows, shape.knots.size(), at::kFloat).to(device)};
-}
-
-/// With `learning`, `vector` is a leaf of its own: its gradient is that of the touched tokens alone.
-Lookup look_up(const Table& table, const Inputs& inputs, std::size_t feature, bool learning) {
-  const std::int64_t rows = inputs.token.size(0);
-  const at::Tensor token = inputs.token.select(1, static_cast<std::int64_t>(feature));
-  at::Tensor fraction = at::zeros({rows}, inputs.numeric.options());
-  if (table.fraction) fraction = inputs.fraction.select(1, *table.fraction);
-  const at::Tensor next = token + (fraction != 0).to(at::kLong);  // a token that has no share in the row is not touched
-  Lookup lookup;
-  at::Tensor place;
-  std::tie(lookup.touched, place, std::ignore) = at::_unique2(at::cat({token, next}), true, true);
-  lookup.vector = table.weight.value.index_select(0, lookup.touched).requires_grad_(learning);
-  const at::Tensor low = lookup.vector.index_select(0, place.narrow(0, 0, rows));
-  const at::Tensor high = lookup.vector.index_select(0, place.narrow(0, rows, rows));
-  lookup.rows = (1 - fraction).unsqueeze(1) * low + fraction.unsqueeze(1) * high;
-  return lookup;
-}
-
-/// Adam on the rows of the touched tokens, each at its own count of steps.
-void step_table(Table& table, const at::Tensor& touched, const at::Tensor& gradient, const StepOptions& options) {
-  constexpr auto kMost = static_cast<double>(EmbeddingTables::kMostSteps);
-  const auto rows_of = [&](const at::Tensor& all) { return all.index_select(0, touched); };
-  const at::Tensor steps = rows_of(table.steps).clamp_max(kMost - 1) + 1;
-  PlainWeight moved = {
-      {}, false, rows_of(table.weight.value), rows_of(table.weight.first), rows_of(table.weight.second)};
-  plain_adam(moved, gradient + options.embedding_l2 * moved.value, steps.unsqueeze(1).to(at::kDouble),
-             options.embedding_rate * options.learning_rate, 0);
-  table.weight.value.index_copy_(0, touched, moved.value);
-  table.weight.first.index_copy_(0, touched, moved.first);
-  table.weight.second.index_copy_(0, touched, moved.second);
-  table.steps.index_copy_(0, touched, steps);
 }
 
 class PlainNetwork final : public AnyNetwork {
@@ -114,7 +62,7 @@ class PlainNetwork final : public AnyNetwork {
   /// What a batch gives on the way to its loss.
   struct Pass {
     PlainWeights weights = {};
-    std::vector<Lookup> lookups = {};
+    std::vector<PlainLookup> lookups = {};
     at::Tensor mean = {};  ///< of the latent, with batch norm
     at::Tensor variance = {};
     at::Tensor loss = {};
@@ -125,7 +73,7 @@ class PlainNetwork final : public AnyNetwork {
   [[nodiscard]] at::Tensor tensor_of(const float* values, at::IntArrayRef shape) const;
   [[nodiscard]] bool has_density() const { return has_evidence(options_.head.kind); }
   [[nodiscard]] PlainWeights named(bool encoder_learns, bool head_learns) const;
-  [[nodiscard]] NetworkOutput predict_chunk(const Inputs& inputs, std::uint64_t seed) const;
+  [[nodiscard]] NetworkOutput predict_chunk(const PlainInputs& inputs, std::uint64_t seed) const;
 
   FeatureShape shape_;
   ModelOptions options_;
@@ -134,7 +82,7 @@ class PlainNetwork final : public AnyNetwork {
   std::vector<PlainWeight> encoder_ = {};
   std::vector<PlainWeight> head_ = {};
   std::vector<PlainWeight> norm_ = {};  ///< scale less 1 and shift of the latent's batch norm
-  std::vector<Table> tables_ = {};
+  std::vector<PlainTable> tables_ = {};
   at::Tensor norm_mean_ = {};  ///< over past batches; not defined: there is no norm
   at::Tensor norm_variance_ = {};
   AdamClock encoder_clock_ = {};
@@ -167,7 +115,7 @@ PlainNetwork::PlainNetwork(const FeatureShape& shape, const ModelOptions& option
   for (std::size_t feature = 0; feature < tables.tables().size(); ++feature) {
     const EmbeddingTables::Table& from = tables.tables()[feature];
     const auto tokens = static_cast<std::int64_t>(from.num_tokens);
-    Table table;
+    PlainTable table;
     const at::Tensor value = tensor_of(&tables.value[from.offset], {tokens, static_cast<std::int64_t>(from.width)});
     table.weight = {"embedding." + std::to_string(feature), false, value, at::zeros_like(value), at::zeros_like(value)};
     table.steps = at::zeros({tokens}, value.options());
@@ -195,12 +143,12 @@ PlainWeights PlainNetwork::named(bool encoder_learns, bool head_learns) const {
 
 PlainNetwork::Pass PlainNetwork::forward(const BatchView& batch, const StepOptions& options) const {
   const bool learning = !options.densities_only;
-  const Inputs inputs = inputs_of(shape_, batch, device_);
+  const PlainInputs inputs = inputs_of(shape_, batch, device_);
   const at::Tensor label = matrix(batch.label, batch.num_rows, 1, at::kByte).to(device_, at::kDouble).squeeze(1);
   Pass pass = {.weights = named(learning, true)};
   PlainRows rows = {inputs.numeric, {}};
   for (std::size_t feature = 0; feature < tables_.size(); ++feature) {
-    pass.lookups.push_back(look_up(tables_[feature], inputs, feature, learning));
+    pass.lookups.push_back(look_up(tables_[feature], inputs, static_cast<std::int64_t>(feature), learning));
     rows.vectors.push_back(pass.lookups.back().rows);
   }
   const PlainDropout drop({.on = learning, .seed = options.seed});
@@ -243,7 +191,7 @@ double PlainNetwork::train_step(const BatchView& given, const StepOptions& optio
   if (learning) add(norm_);
   std::vector<at::Tensor> leaves;
   for (const PlainWeight* weight : learners) leaves.push_back(pass.weights.at(weight->name));
-  for (const Lookup& lookup : pass.lookups) {
+  for (const PlainLookup& lookup : pass.lookups) {
     if (learning) leaves.push_back(lookup.vector);
   }
   std::vector<at::Tensor> gradients = torch::autograd::grad({pass.loss}, leaves, {}, c10::nullopt, false, true);
@@ -267,7 +215,8 @@ double PlainNetwork::train_step(const BatchView& given, const StepOptions& optio
     plain_adam(*learners[at], scale * gradients[at], step, options.learning_rate, options.weight_decay);
   }
   for (std::size_t feature = 0; learning && feature < tables_.size(); ++feature) {
-    step_table(tables_[feature], pass.lookups[feature].touched, scale * gradients[learners.size() + feature], options);
+    step_table(tables_[feature], pass.lookups[feature].touched, scale * gradients[learners.size() + feature],
+               options.embedding_rate * options.learning_rate, options.embedding_l2);
   }
   if (norm_mean_.defined()) {
     const auto count = static_cast<double>(batch.num_rows);
@@ -278,11 +227,11 @@ double PlainNetwork::train_step(const BatchView& given, const StepOptions& optio
   return loss;
 }
 
-NetworkOutput PlainNetwork::predict_chunk(const Inputs& inputs, std::uint64_t seed) const {
+NetworkOutput PlainNetwork::predict_chunk(const PlainInputs& inputs, std::uint64_t seed) const {
   const PlainWeights weights = named(false, false);
   PlainRows rows = {inputs.numeric, {}};
   for (std::size_t feature = 0; feature < tables_.size(); ++feature) {
-    rows.vectors.push_back(look_up(tables_[feature], inputs, feature, false).rows);
+    rows.vectors.push_back(look_up(tables_[feature], inputs, static_cast<std::int64_t>(feature), false).rows);
   }
   if (has_density()) {
     at::Tensor z = plain_encode(shape_, options_.encoder, weights, rows, PlainDropout({})).to(at::kDouble);
@@ -306,7 +255,7 @@ NetworkOutput PlainNetwork::predict(const BatchView& batch, std::uint64_t seed) 
   check_batch("predict", shape_, batch, false);
   make_torch_serial();
   const c10::NoGradGuard no_grad;
-  const Inputs all = inputs_of(shape_, batch, device_);
+  const PlainInputs all = inputs_of(shape_, batch, device_);
   NetworkOutput out;
   for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(batch.num_rows); begin += kPredictRows) {
     const std::int64_t rows = std::min(kPredictRows, static_cast<std::int64_t>(batch.num_rows) - begin);
@@ -339,7 +288,7 @@ std::vector<PlainNetwork::Place> PlainNetwork::places(bool optimizer) const {
   for (const std::vector<PlainWeight>* some : {&encoder_, &head_, &norm_}) {
     for (const PlainWeight& weight : *some) add(weight);
   }
-  for (const Table& table : tables_) {
+  for (const PlainTable& table : tables_) {
     add(table.weight);
     moments.push_back({{"adam.steps." + table.weight.name, table.steps.sizes().vec(), true}, table.steps});
   }

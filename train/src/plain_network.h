@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The network of fused_network.h again, in plain tensor operations with autograd: to be read beside the papers, to be
 // the oracle of what is written by hand, and to compute on other devices than the processor.
+//   plain_tables.h     tokens -> vectors
 //   plain_encoders.h   rows -> latent or logit
 //   plain_heads.h      latent -> Beta posterior, and the losses
 //   plain_adam.h       gradients -> weights
