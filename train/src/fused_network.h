@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "any_network.h"
 #include "density_head.h"
 #include "embedding_tables.h"
 #include "encoder.h"
 #include "latent_norm.h"
-#include "network_module.h"
 #include "parameters.h"
 
 namespace limen::train {

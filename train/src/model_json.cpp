@@ -101,7 +101,9 @@ TrainOptions read_training(const JsonFields& fields) {
   options.num_threads = read_int(fields, "threads", 0, 4096);
   options.device = fields.text("device");
   // Older models do not say; the weights are the same.
-  if (fields.has("network") && !fields.is_null("network")) options.network = read_choice<NetworkKind>(fields, "network");
+  if (fields.has("network") && !fields.is_null("network")) {
+    options.network = read_choice<NetworkKind>(fields, "network");
+  }
   return options;
 }
 

@@ -8,21 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "network.h"
+#include "any_network.h"
 
 namespace limen::train {
-
-/// What the networks have in common; Network says what the functions do.
-class AnyNetwork {
- public:
-  virtual ~AnyNetwork() = default;
-  virtual double train_step(const BatchView& batch, const StepOptions& options) = 0;
-  [[nodiscard]] virtual NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const = 0;
-  [[nodiscard]] virtual std::vector<NamedArray> state(bool optimizer) const = 0;
-  virtual void load_state(const std::vector<NamedArray>& arrays, bool optimizer) = 0;
-};
 
 /// Program and module come from one build; the number guards against a module of another one.
 inline constexpr int kNetworkModuleVersion = 3;

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "network_module.h"
+#include "any_network.h"
 
 namespace limen::train {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plain_tables.h"
 
+#include <tuple>
+
 #include "embedding_tables.h"
 
 namespace limen::train {
