@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rows per second of training and prediction of a Posterior Network on generated rows; bench/training.py runs this
-// program beside the same network in plain PyTorch.
-//   bench_train THREADS BATCH STEPS VOCABULARY...     one number per categorical feature
+// Rows per second of training and prediction of a network on generated rows; bench/training.py runs this program for
+// the fused and the plain network, beside the same network in PyTorch.
+//   bench_train fused|plain postnet|natpn THREADS BATCH STEPS VOCABULARY...     one number per categorical feature
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -25,15 +25,18 @@ double wall_seconds() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "bench_train THREADS BATCH STEPS VOCABULARY...\n");
+  if (argc < 6) {
+    std::fprintf(stderr, "bench_train fused|plain postnet|natpn THREADS BATCH STEPS VOCABULARY...\n");
     return 2;
   }
-  const int threads = std::atoi(argv[1]);
-  const auto batch = static_cast<std::size_t>(std::atoi(argv[2]));
-  const auto steps = static_cast<std::size_t>(std::atoi(argv[3]));
+  const auto kind = limen::train::parse<limen::train::NetworkKind>(argv[1]);
+  limen::train::ModelOptions options;
+  options.head.kind = limen::train::parse<limen::train::Head>(argv[2]);
+  const int threads = std::atoi(argv[3]);
+  const auto batch = static_cast<std::size_t>(std::atoi(argv[4]));
+  const auto steps = static_cast<std::size_t>(std::atoi(argv[5]));
   limen::train::FeatureShape shape = {.num_numeric = kNumeric, .num_tokens = {}};
-  for (int at = 4; at < argc; ++at) shape.num_tokens.push_back(std::atoi(argv[at]));
+  for (int at = 6; at < argc; ++at) shape.num_tokens.push_back(std::atoi(argv[at]));
 
   // 64 batches of rows, used in turn; tokens are uniform, as bad for caches as it gets.
   const std::size_t rows = 64 * batch;
@@ -51,8 +54,7 @@ int main(int argc, char** argv) {
     label[row] = numeric[row * kNumeric] + static_cast<float>(next() % 4096) / 2048.0F > 1.5F ? 1 : 0;
   }
 
-  limen::train::ModelOptions options;
-  limen::train::Network network(shape, options, {3e5, 1e5}, 1, "cpu", threads);
+  limen::train::Network network(shape, options, {3e5, 1e5}, 1, "cpu", threads, kind);
   const auto view = [&](std::size_t first, std::size_t count) {
     const std::size_t features = shape.num_categorical();
     return BatchView{
@@ -66,7 +68,7 @@ int main(int argc, char** argv) {
   double wall = wall_seconds();
   double loss = 0;
   for (std::size_t step = 0; step < steps; ++step) {
-    loss = network.train_step(view(step % 64 * batch, batch), {.learning_rate = 1e-3});
+    loss = network.train_step(view(step % 64 * batch, batch), {.learning_rate = 1e-3, .seed = step});
   }
   const auto trained = static_cast<double>(steps * batch);
   std::printf("train %.0f %.0f %.4f\n", trained / (wall_seconds() - wall), trained / (cpu_seconds() - cpu), loss);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Training and prediction of a Posterior Network: limen beside the same network in plain PyTorch.
+"""Training and prediction: the fused network beside the plain one of limen and the same network in PyTorch.
 
-Embeddings, an MLP of 128 and 64, a latent of 8, 6 radial flows per class, the Beta loss, Adam, batches of 1024. Each
-table row is one run of both programs, one after the other, best of several rounds. Rows per second by wall time, and by
-processor time for machines that are busy with other things.
+Embeddings, an MLP of 128 and 64 with dropout, a latent of 16, 6 radial flows, the Beta loss, Adam, batches of 1024; natpn
+or postnet. Each table row is one run of the programs, one after the other, best of several rounds. Rows per second by wall
+time, and ratios of the fused network by wall and by processor time, for machines that are busy with other things. The
+plain network computes on one thread whatever is asked for.
 
-    bench/training.py [--program build/bench/bin/bench_train] [--threads 1 2] [--steps 200]
+    bench/training.py [--program build/bench/bin/bench_train] [--threads 1 2] [--steps 200] [--models natpn postnet]
 """
 import argparse
 import math
@@ -16,6 +17,7 @@ import time
 
 NUMERIC = 13
 BATCH = 1024
+LATENT = 16
 CASES = {
     "26 vocabularies, 10 to 100,000, and bins": [int(10 ** (1 + 4 * i / 25)) for i in range(26)] + NUMERIC * [33],
     "26 vocabularies, 10 to 100,000": [int(10 ** (1 + 4 * i / 25)) for i in range(26)],
@@ -26,10 +28,10 @@ CASES = {
 
 
 def embedding_width(tokens):
-    return min(16, math.ceil(math.ceil(tokens**0.25 - 1e-9) / 4) * 4)
+    return min(8, math.ceil(tokens / 4) * 4)
 
 
-def measure_pytorch(vocabularies, threads, steps):
+def measure_pytorch(model, vocabularies, threads, steps):
     import torch
     from torch import nn
 
@@ -58,11 +60,14 @@ def measure_pytorch(vocabularies, threads, steps):
         def __init__(self):
             super().__init__()
             widths = [embedding_width(v) for v in vocabularies]
-            self.embeddings = nn.ModuleList(nn.Embedding(v, w) for v, w in zip(vocabularies, widths))
+            self.embeddings = nn.ModuleList(nn.Embedding(v, w) for v, w in zip(vocabularies, widths, strict=True))
             self.layers = nn.Sequential(
-                nn.Linear(NUMERIC + sum(widths), 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 8)
+                *(nn.Linear(NUMERIC + sum(widths), 128), nn.ReLU(), nn.Dropout(0.1)),
+                *(nn.Linear(128, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, LATENT)),
             )
-            self.flows = nn.ModuleList(nn.ModuleList(Radial(8) for _ in range(6)) for _ in range(2))
+            stacks = 2 if model == "postnet" else 1
+            self.flows = nn.ModuleList(nn.ModuleList(Radial(LATENT) for _ in range(6)) for _ in range(stacks))
+            self.logit = nn.Linear(LATENT, 1)
             self.register_buffer("log_counts", torch.tensor([3e5, 1e5]).double().log())
 
         def forward(self, numeric, categorical):
@@ -74,8 +79,12 @@ def measure_pytorch(vocabularies, threads, steps):
                 for flow in stack:
                     x, log_det = flow(x)
                     total = total + log_det
-                densities.append(total - 0.5 * x.square().sum(1) - 4 * math.log(2 * math.pi))
-            return 1 + torch.exp(torch.stack(densities, 1) + self.log_counts)
+                densities.append(total - 0.5 * x.square().sum(1) - LATENT / 2 * math.log(2 * math.pi))
+            if model == "postnet":
+                return 1 + torch.exp(torch.stack(densities, 1) + self.log_counts)
+            evidence = torch.exp(densities[0] + LATENT / 2 * math.log(4 * math.pi))
+            logit = nn.functional.linear(z, self.logit.weight.double(), self.logit.bias.double()).squeeze(1)
+            return 1 + torch.stack([evidence * torch.sigmoid(-logit), evidence * torch.sigmoid(logit)], 1)
 
     def posterior_loss(alpha, label):
         both = alpha.sum(1)
@@ -103,6 +112,7 @@ def measure_pytorch(vocabularies, threads, steps):
     for at in range(steps):
         step(at)
     train = (steps * BATCH / (time.perf_counter() - wall), steps * BATCH / (time.process_time() - cpu))
+    network.eval()
     with torch.no_grad():
         wall, cpu = time.perf_counter(), time.process_time()
         for at in range(0, rows, 4096):
@@ -112,8 +122,8 @@ def measure_pytorch(vocabularies, threads, steps):
     return train + predict
 
 
-def measure_limen(program, vocabularies, threads, steps):
-    command = [program, threads, BATCH, steps, *vocabularies]
+def measure_limen(program, network, model, vocabularies, threads, steps):
+    command = [program, network, model, threads, BATCH, steps, *vocabularies]
     text = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
     train, predict = (line.split() for line in text.splitlines())
     return tuple(float(x) for x in train[1:3] + predict[1:3])
@@ -125,21 +135,32 @@ def main():
     parser.add_argument("--threads", type=int, nargs="*", default=[1, os.cpu_count()])
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--models", nargs="*", default=["natpn"], choices=["natpn", "postnet"])
+    parser.add_argument("--cases", type=int, default=len(CASES), help="only the first ones")
     arguments = parser.parse_args()
-    print("| case | threads | | PyTorch rows/s | limen rows/s | ratio | ratio by processor time |")
-    print("|---|---|---|---|---|---|---|")
-    for name, vocabularies in CASES.items():
-        for threads in arguments.threads:
-            ours, theirs = [0.0] * 4, [0.0] * 4
-            for _ in range(arguments.rounds):
-                theirs = [*map(max, theirs, measure_pytorch(vocabularies, threads, max(arguments.steps // 4, 10)))]
-                ours = [*map(max, ours, measure_limen(arguments.program, vocabularies, threads, arguments.steps))]
-            for verb, at in (("train", 0), ("predict", 2)):
-                print(
-                    f"| {name} | {threads} | {verb} | {theirs[at]:,.0f} | {ours[at]:,.0f} "
-                    f"| {ours[at] / theirs[at]:.1f} | {ours[at + 1] / theirs[at + 1]:.1f} |",
-                    flush=True,
-                )
+    columns = ["model", "case", "threads", "", "PyTorch rows/s", "plain rows/s", "fused rows/s"]
+    print("|", " | ".join([*columns, "/ PyTorch", "by processor", "/ plain", "by processor"]), "|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for model in arguments.models:
+        for name, vocabularies in list(CASES.items())[: arguments.cases]:
+            for threads in arguments.threads:
+                # Of PyTorch, plain and fused: train by wall and by processor time, predict by both.
+                best = [[0.0] * 4 for _ in range(3)]
+                few = max(arguments.steps // 4, 10)
+                for _ in range(arguments.rounds):
+                    runs = [
+                        measure_pytorch(model, vocabularies, threads, few),
+                        measure_limen(arguments.program, "plain", model, vocabularies, threads, few),
+                        measure_limen(arguments.program, "fused", model, vocabularies, threads, arguments.steps),
+                    ]
+                    best = [[*map(max, old, new)] for old, new in zip(best, runs, strict=True)]
+                pytorch, plain, fused = best
+                for verb, at in (("train", 0), ("predict", 2)):
+                    ratios = " | ".join(
+                        f"{fused[at] / other[at]:.1f} | {fused[at + 1] / other[at + 1]:.1f}" for other in (pytorch, plain)
+                    )
+                    rates = " | ".join(f"{one[at]:,.0f}" for one in best)
+                    print(f"| {model} | {name} | {threads} | {verb} | {rates} | {ratios} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include "limen/train/table_parts.h"
 #include "options.h"
 #include "text.h"
+#include "train_flags.h"
 #include "verbs.h"
 
 namespace limen::cli {
@@ -29,6 +30,7 @@ struct PredictFlags {
   std::string uncertainty = "auto";
   std::string part;
   std::string device = "cpu";
+  std::string network;
   std::vector<std::string> keep;
   int threads = 0;
   bool row_number = false;
@@ -75,7 +77,7 @@ int run(const PredictFlags& flags) {
   (void)open_output(flags.output, {});
   const train::Model model = [&] {
     try {
-      return train::Model::load(flags.model, flags.device, flags.threads);
+      return train::Model::load(flags.model, flags.device, flags.threads, parse_network(flags.network));
     } catch (const IoError& error) {
       throw InvalidInput(error.what());
     }
@@ -256,7 +258,7 @@ void add_predict(CLI::App& program, Action& action) {
   own.toggle("--keep-all", flags->keep_all, "Copy all columns of DATA");
   add_output_format_flag(*verb, flags->output_format);
   add_read_flags(*verb, flags->read);
-  own.add("--device", flags->device, "D", "cpu; graphics processors are refused");
+  add_device_flags(own, flags->device, flags->network);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen predict model data.csv --part holdout -o holdout.csv\n"

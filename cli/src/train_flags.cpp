@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "flags.h"
 #include "limen/base/error.h"
 #include "limen/train/preset.h"
 #include "limen/train/schema.h"
@@ -129,6 +128,7 @@ void parse_words(TrainFlags& flags) {
   if (!drops && !flags.is_given("--dropout") && flags.preset.empty()) encoder.dropout = 0;
   flags.training.schedule = train::parse<train::Schedule>(flags.schedule);
   flags.training.selection = train::parse<train::Selection>(flags.selection);
+  flags.training.network = parse_network(flags.network);
   train::validate(flags.training);
   train::FeatureOptions& features = flags.features;
   features.scaling = flags.scaling == "log"      ? train::Scaling::kLog
@@ -225,7 +225,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   group.add("--fine-tune", training.fine_tune, "N", "Epochs that fit the densities alone in the end [natpn: 5]");
   group.add("--seed", training.seed, "N", "Of split, order, weights and dropout");
   group.add("--threads", training.num_threads, "N", "0 = all cores; the model is the same");
-  group.add("--device", training.device, "D", "cpu; graphics processors are refused");
+  add_device_flags(group, training.device, flags.network);
   group.add("--checkpoint-seconds", flags.save_seconds, "N", "Seconds between checkpoints inside an epoch");
   group.toggle("--resume", flags.resume, "Go on from the checkpoint in MODEL: give the same data and flags");
   group.toggle("--overwrite", flags.overwrite, "Replace the model in MODEL");
@@ -236,6 +236,18 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       "         limen predict model data.csv --part holdout -o holdout.csv\n"
       "MODEL holds model.json, weights.safetensors, evidence.json where a law of evidence was found, and\n"
       "training.jsonl, the log of the epochs.");
+}
+
+void add_device_flags(FlagGroup& group, std::string& device, std::string& network) {
+  group.choice("--device", device, "D", {"cpu", "cuda"}, "cpu, or cuda where limen was built with a torch for it");
+  group.choice("--network", network, "KIND", train::names_of<train::NetworkKind>(),
+               "fused (fast, on cpu) or plain (tensor operations, any device): the same model but for rounding "
+               "[fused on cpu, else plain]");
+}
+
+std::optional<train::NetworkKind> parse_network(const std::string& network) {
+  if (network.empty()) return std::nullopt;
+  return train::parse<train::NetworkKind>(network);
 }
 
 void settle(TrainFlags& flags) {

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "flags.h"
 #include "limen/train/features.h"
 #include "limen/train/options.h"
 #include "options.h"
@@ -27,6 +29,7 @@ struct TrainFlags {
   std::string budget = "normal";
   std::string selection = "average-precision";
   std::string schedule = "cosine";
+  std::string network;
   std::string scaling = "auto";
   LabelFlags labels;
   std::vector<std::string> date;
@@ -48,6 +51,11 @@ struct TrainFlags {
   ReadFlags read;
 };
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
+
+/// --device and --network, the same in train and predict.
+void add_device_flags(FlagGroup& group, std::string& device, std::string& network);
+/// What --network says; unset when it was not given.
+[[nodiscard]] std::optional<train::NetworkKind> parse_network(const std::string& network);
 
 /// Refuses wrong flags and a folder that does not fit them, and fills in the options what flags say in words.
 void settle(TrainFlags& flags);

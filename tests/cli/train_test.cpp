@@ -519,6 +519,7 @@ TEST_F(Train, SaysWhatIsWrongWithTheTable) {
   expect_refused(train("data.csv", "other", {"--latent", "0"}), {"latent is 0"});
   expect_refused(train("data.csv", "other", {"--validation", "1"}), {"--validation"});
   expect_refused(train("data.csv", "other", {"--device", "abacus"}), {"abacus"});
+  expect_refused(train("data.csv", "other", {"--network", "abacus"}), {"--network"});
   expect_refused(train("data.csv", "other", {"--prior", "1"}), {"--prior"});
   expect_refused(train("data.csv", "other", {"--model", "oracle"}), {"--model"});
   expect_refused(train("data.csv", "data.csv"), {"data.csv: exists and is not a folder"});
@@ -686,6 +687,61 @@ TEST_F(Train, KilledAnywhereItGoesOnToTheSameModel) {
   EXPECT_TRUE(done);
   EXPECT_EQ(kills, 10);
   EXPECT_GE(resumed, 3);
+}
+
+TEST_F(Train, EitherNetworkPredictsTheModelOfTheOther) {
+  expect_trained(train("data.csv", "model", {"--split", "0.6,0.4"}));
+  expect_trained(train("data.csv", "plain", {"--split", "0.6,0.4", "--network", "plain"}));
+  EXPECT_THAT(file_text("plain/model.json"), HasSubstr("\"network\": \"plain\""));
+  const auto numbers = [&](const char* model, const char* network) {
+    const std::string text =
+        output_of({"predict", model, "data.csv", "--part", "holdout", "--network", network, "-o", "-"});
+    EXPECT_EQ(table_of(text)[0], (Words{"label", "score", "uncertainty"}));
+    return numbers_of(text);
+  };
+  const std::vector<double> reference = numbers("model", "fused");
+  ASSERT_GT(reference.size(), 2000U);
+  // A model is predicted by the other network to single precision; trained by the other one, rounding has gone through
+  // some hundred steps of Adam.
+  const std::vector<std::tuple<const char*, const char*, double>> others = {
+      {"model", "plain", 1e-4}, {"plain", "fused", 0.05}, {"plain", "plain", 0.05}};
+  for (const auto& [model, network, tolerance] : others) {
+    SCOPED_TRACE(std::string(model) + " by " + network);
+    const std::vector<double> got = numbers(model, network);
+    ASSERT_EQ(got.size(), reference.size());
+    for (std::size_t at = 0; at < got.size(); ++at) EXPECT_NEAR(got[at], reference[at], tolerance) << at;
+    EXPECT_NE(got, reference);
+  }
+}
+
+TEST_F(Train, ComputesOnTheProcessorUnlessThereIsAnotherDevice) {
+  expect_refused(train("data.csv", "other", {"--device", "cuda", "--network", "fused"}), {"must be plain on cuda"});
+  const RunResult cuda = run(train("data.csv", "model", {"--device", "cuda"}));
+  if (cuda.exit_code == 0) GTEST_SKIP() << "there is a CUDA device";
+  expect_refused(train("data.csv", "other", {"--device", "cuda"}), {"device \"cuda\": ", "compute on cpu"});
+  expect_trained(train("data.csv", "model"));
+  expect_refused({"predict", "model", "data.csv", "--device", "cuda", "-o", "x.csv"}, {"compute on cpu"});
+  expect_refused({"predict", "model", "data.csv", "--device", "abacus", "-o", "x.csv"}, {"--device"});
+}
+
+TEST_F(Train, ACheckpointGoesOnWithTheOtherNetwork) {
+  write_file("data.csv", customers(20'000, 5));
+  const Words flags = {"--epochs", "3", "--warm-up", "1", "--fine-tune", "1", "--checkpoint-seconds", "0.02"};
+  write_file(streams() / "in", "");
+  Words slow = flags;
+  slow.insert(slow.end(), {"--network", "plain"});
+  const RunningProgram program =
+      start_limen(train("data.csv", "model", slow), streams() / "in", streams() / "out", streams() / "err");
+  for (int step = 0; step < 3000 && !std::filesystem::exists("model/checkpoint.safetensors"); ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(program.id(), SIGKILL);
+  ASSERT_EQ(program.wait(), -SIGKILL);
+  Words rest = flags;
+  rest.insert(rest.end(), {"--resume", "--network", "fused"});
+  expect_trained(train("data.csv", "model", rest));
+  EXPECT_THAT(file_text("model/model.json"), HasSubstr("\"network\": \"fused\""));
+  EXPECT_FALSE(std::filesystem::exists("model/checkpoint.safetensors"));
 }
 
 TEST_F(Train, ACheckpointOfOtherFlagsIsRefused) {

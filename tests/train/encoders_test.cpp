@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encoders and tables against slow and obvious versions in double precision.
+// Encoders and tables against slow and obvious versions in double precision. Gradients: plain_network_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -263,84 +263,6 @@ TEST_P(EveryGate, FtTransformerFollowsItsFormula) {
       }
     }
     expect_row(out, row, built.linear("layer.out", relu(built.norm("norm.out", x[0]))));
-  }
-}
-
-struct Kind {
-  const char* name;
-  EncoderOptions options;
-  FeatureShape shape;
-};
-
-std::vector<Kind> every_kind() {
-  std::vector<Kind> kinds;
-  for (const FeatureShape& shape : kShapes) {
-    kinds.push_back({"mlp", small_options(EncoderKind::kMlp), shape});
-    kinds.push_back({"ft", small_options(EncoderKind::kFtTransformer), shape});
-    for (const SamVariant variant : {SamVariant::k2A, SamVariant::k2E, SamVariant::k3A, SamVariant::k3E}) {
-      kinds.push_back({"sam", small_options(EncoderKind::kSam), shape});
-      kinds.back().options.sam = variant;
-    }
-  }
-  return kinds;
-}
-
-// Along random directions, for weights and for vectors of tokens, with dropout: the masks follow from the seed.
-TEST(Encoders, GradientsAgreeWithDifferences) {
-  for (const Kind& kind : every_kind()) {
-    for (const double rate : {0.0, 0.3}) {
-      Built built(kind.options, kind.shape);
-      const Dropout dropout = {.on = rate > 0, .rate = rate, .seed = 9, .chunk = 2};
-      const std::vector<float> out_gradient = {1, -2, 0.5F, 3, -1, 0.25F};
-      const auto loss = [&] {
-        const std::vector<float> out = built.forward(dropout);
-        double sum = 0;
-        for (std::size_t at = 0; at < out.size(); ++at) {
-          sum += static_cast<double>(out[at]) * static_cast<double>(out_gradient[at]);
-        }
-        return sum;
-      };
-      const auto workspace = built.encoder->make_workspace(3);
-      std::vector<float> out(6);
-      std::vector<float> gradient(built.parameters.value.size(), 0.0F);
-      std::vector<float> rows(3 * built.tables.row_width());
-      built.encoder->forward(built.parameters, built.tables, kInput, dropout, true, *workspace, out.data());
-      built.encoder->backward(built.parameters, built.tables, out_gradient.data(), *workspace, gradient.data(),
-                              rows.data());
-      std::vector<float> table(built.tables.value.size(), 0.0F);
-      for (std::size_t row = 0; row < 3; ++row) {
-        for (std::size_t feature = 0; feature < 2; ++feature) {
-          const EmbeddingTables::Table& t = built.tables.tables()[feature];
-          const float fraction = built.has_knots(feature) ? kFraction[row] : 0;
-          for (std::size_t d = 0; d < t.width; ++d) {
-            float* own = &table[t.offset + static_cast<std::size_t>(kCategorical[2 * row + feature]) * t.width + d];
-            const float whole = rows[row * built.tables.row_width() + t.column + d];
-            *own += (1 - fraction) * whole;
-            if (fraction != 0) own[t.width] += fraction * whole;
-          }
-        }
-      }
-      const auto check = [&](auto& values, const std::vector<float>& analytic, const char* what) {
-        // A coordinate at a time; ReLU has kinks, so a few may be off.
-        constexpr float kStep = 2e-3F;
-        std::size_t bad = 0;
-        for (std::size_t at = 0; at < values.size(); ++at) {
-          const float kept = values[at];
-          values[at] = kept + kStep;
-          const double above = loss();
-          values[at] = kept - kStep;
-          const double below = loss();
-          values[at] = kept;
-          const double expected = (above - below) / (2 * static_cast<double>(kStep));
-          if (std::abs(expected - static_cast<double>(analytic[at])) > 5e-3 * std::max(1.0, std::abs(expected))) ++bad;
-        }
-        EXPECT_LE(bad, std::max<std::size_t>(1, values.size() / 50))
-            << kind.name << " " << static_cast<int>(kind.options.sam) << " " << what;
-        EXPECT_GT(values.size(), 0U);
-      };
-      check(built.parameters.value, gradient, "weights");
-      check(built.tables.value, table, "tables");
-    }
   }
 }
 

@@ -152,6 +152,35 @@ TEST_F(ModelFolder, KeepsItsCard) {
   EXPECT_EQ(card.history[1].loss, model_->card().history[1].loss);
 }
 
+TEST(Model, PredictsTheSameWithEitherNetwork) {
+  for (const Head head : kHeads) {
+    SCOPED_TRACE(to_string(head));
+    const Model model = make_model(head);
+    const TemporaryFolder folder;
+    model.save(folder.path(""));
+    const Model plain = Model::load(folder.path(""), "cpu", 1, NetworkKind::kPlain);
+    EXPECT_EQ(plain.card().training.network, NetworkKind::kPlain);
+    const FeatureRows rows = model.features().encode(random_frame(700, 3));
+    const Prediction fused = model.predict(rows);
+    const Prediction other = plain.predict(rows);
+    EXPECT_NE(fused.entropy, other.entropy);  // to the last bit, which shows that it is another network
+    // Single precision in the encoder, and a density that is a few times steeper than its place.
+    for (std::size_t row = 0; row < 700; ++row) {
+      EXPECT_NEAR(fused.score[row], other.score[row], 1e-5);
+      EXPECT_NEAR(fused.entropy[row], other.entropy[row], 2e-5);
+    }
+  }
+}
+
+// Models of before there was a choice say nothing of it.
+TEST_F(ModelFolder, NeedNotSayWhichNetwork) {
+  Json changed = json();
+  changed["training"].erase("network");
+  EXPECT_EQ(refusal(changed), "(not refused)");
+  changed["training"]["network"] = "abacus";
+  EXPECT_THAT(refusal(changed), HasSubstr("\"training.network\" \"abacus\" is no network"));
+}
+
 TEST_F(ModelFolder, SaysEverythingInModelJson) {
   const Json all = json();
   EXPECT_EQ(all["format"], "limen-model");
@@ -166,7 +195,7 @@ TEST_F(ModelFolder, SaysEverythingInModelJson) {
   }
   for (const char* name :
        {"epochs", "batch", "learning_rate", "schedule", "weight_decay", "clip", "warm_up", "patience", "seed",
-        "threads", "device", "token_dropout", "embedding_l2", "fine_tune", "selection"}) {
+        "threads", "device", "network", "token_dropout", "embedding_l2", "fine_tune", "selection"}) {
     EXPECT_TRUE(all["training"].contains(name)) << name;
   }
   EXPECT_EQ(all["split"]["time_column"], "when");

@@ -45,11 +45,12 @@ Rows small_rows(std::size_t count) {
   return rows;
 }
 
-Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3, int num_threads = 0) {
+Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3, int num_threads = 0,
+             std::optional<NetworkKind> kind = std::nullopt) {
   double positives = 0;
   for (const std::uint8_t label : rows.label) positives += label;
-  return {rows.shape, options, {static_cast<double>(rows.label.size()) - positives, positives},
-          seed,       "cpu",   num_threads};
+  return {rows.shape,  options, {static_cast<double>(rows.label.size()) - positives, positives}, seed, "cpu",
+          num_threads, kind};
 }
 
 double accuracy(const Network& network, const Rows& rows) {
@@ -76,6 +77,7 @@ struct Case {
   SamVariant sam = SamVariant::k2A;
   GatedUnit gated = GatedUnit::kGeglu;
   bool batch_norm = false;
+  NetworkKind kind = NetworkKind::kFused;
 };
 
 ModelOptions options_of(const Case& which) {
@@ -93,7 +95,12 @@ ModelOptions options_of(const Case& which) {
   return options;
 }
 
-class EveryNetwork : public testing::TestWithParam<Case> {};
+class EveryNetwork : public testing::TestWithParam<Case> {
+ protected:
+  static Network make_case(const Rows& rows, std::uint64_t seed = 3, int num_threads = 0) {
+    return make(rows, options_of(GetParam()), seed, num_threads, GetParam().kind);
+  }
+};
 INSTANTIATE_TEST_SUITE_P(, EveryNetwork,
                          testing::Values(Case{"postnet_mlp", Head::kPostnet, EncoderKind::kMlp},
                                          Case{"postnet_mlp_norm", Head::kPostnet, EncoderKind::kMlp, SamVariant::k2A,
@@ -112,12 +119,22 @@ INSTANTIATE_TEST_SUITE_P(, EveryNetwork,
                                          Case{"postnet_ft_geglu", Head::kPostnet, EncoderKind::kFtTransformer},
                                          Case{"ensemble_ft_reglu", Head::kEnsemble, EncoderKind::kFtTransformer,
                                               SamVariant::k2A, GatedUnit::kReglu},
-                                         Case{"dropout_ft", Head::kMcDropout, EncoderKind::kFtTransformer}),
+                                         Case{"dropout_ft", Head::kMcDropout, EncoderKind::kFtTransformer},
+                                         Case{"plain_natpn_mlp", Head::kNatpn, EncoderKind::kMlp, SamVariant::k2A,
+                                              GatedUnit::kGeglu, false, NetworkKind::kPlain},
+                                         Case{"plain_postnet_mlp_norm", Head::kPostnet, EncoderKind::kMlp,
+                                              SamVariant::k2A, GatedUnit::kGeglu, true, NetworkKind::kPlain},
+                                         Case{"plain_postnet_sam3a", Head::kPostnet, EncoderKind::kSam, SamVariant::k3A,
+                                              GatedUnit::kGeglu, false, NetworkKind::kPlain},
+                                         Case{"plain_ensemble_sam2e", Head::kEnsemble, EncoderKind::kSam,
+                                              SamVariant::k2E, GatedUnit::kGeglu, false, NetworkKind::kPlain},
+                                         Case{"plain_dropout_ft", Head::kMcDropout, EncoderKind::kFtTransformer,
+                                              SamVariant::k2A, GatedUnit::kGeglu, false, NetworkKind::kPlain}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(EveryNetwork, LearnsASmallSet) {
   const Rows rows = small_rows(300);
-  Network network = make(rows, options_of(GetParam()));
+  Network network = make_case(rows);
   const double first = network.train_step(rows.view(), {});
   double loss = first;
   for (std::uint64_t step = 1; step < 250; ++step) {
@@ -129,9 +146,9 @@ TEST_P(EveryNetwork, LearnsASmallSet) {
 
 TEST_P(EveryNetwork, ContinuesFromItsStateToTheLastBit) {
   const Rows rows = small_rows(200);
-  Network network = make(rows, options_of(GetParam()), 3);
+  Network network = make_case(rows);
   for (std::uint64_t step = 0; step < 3; ++step) (void)network.train_step(rows.view(), {.seed = step});
-  Network other = make(rows, options_of(GetParam()), 4);
+  Network other = make_case(rows, 4);
   EXPECT_FALSE(same(network.state(true), other.state(true)));
   other.load_state(network.state(true), true);
   for (std::uint64_t step = 3; step < 6; ++step) {
@@ -146,7 +163,7 @@ TEST_P(EveryNetwork, ContinuesFromItsStateToTheLastBit) {
 // on how many rows were in the file.
 TEST_P(EveryNetwork, PredictsARowTheSameAloneAndAmongOthers) {
   const Rows rows = small_rows(1100);
-  Network network = make(rows, options_of(GetParam()));
+  Network network = make_case(rows);
   for (std::uint64_t step = 0; step < 3; ++step) (void)network.train_step(rows.view(), {.seed = step});
   const NetworkOutput whole = network.predict(rows.view(), 5);
   // Predicts the rows of `order`, `size` at a time.
@@ -187,7 +204,7 @@ TEST_P(EveryNetwork, DoesNotDependOnTheNumberOfThreads) {
   std::vector<std::vector<NamedArray>> states;
   std::vector<std::vector<double>> scores;
   for (const int threads : {1, 2, 3}) {
-    Network network = make(rows, options_of(GetParam()), 3, threads);
+    Network network = make_case(rows, 3, threads);
     for (std::uint64_t step = 0; step < 3; ++step) (void)network.train_step(rows.view(), {.seed = step});
     states.push_back(network.state(true));
     scores.push_back(network.predict(rows.view(), 1).score);
@@ -199,7 +216,7 @@ TEST_P(EveryNetwork, DoesNotDependOnTheNumberOfThreads) {
 
 TEST_P(EveryNetwork, ABatchThatIsNotFiniteChangesNothing) {
   Rows rows = small_rows(150);
-  Network network = make(rows, options_of(GetParam()));
+  Network network = make_case(rows);
   (void)network.train_step(rows.view(), {});
   const std::vector<NamedArray> before = network.state(true);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -358,8 +375,26 @@ TEST(Network, RefusesWhatItCannotBe) {
             "Network: knots[0] is input 2 and feature 0, must be of the 2 inputs and 2 features, in their order");
   EXPECT_THAT(refused_knots({{0, 2}}), HasSubstr("knots[0] is input 0 and feature 2"));
   EXPECT_THAT(refused_knots({{0, 1}, {1, 0}}), HasSubstr("knots[1] is input 1 and feature 0"));
-  EXPECT_THAT(refusal_of([&] { Network(rows.shape, {}, {1, 1}, 0, "abacus"); }), HasSubstr("device is \"abacus\""));
-  EXPECT_EQ(device_error("cpu"), "");
+}
+
+TEST(Network, IsComputedWhereItCanBe) {
+  const Rows rows = small_rows(5);
+  const auto refused = [&](const char* device, std::optional<NetworkKind> kind) {
+    return refusal_of([&] { Network(rows.shape, {}, {1, 1}, 0, device, 0, kind); });
+  };
+  for (const std::optional<NetworkKind> kind :
+       {std::optional<NetworkKind>(), std::optional(NetworkKind::kFused), std::optional(NetworkKind::kPlain)}) {
+    EXPECT_EQ(device_error("cpu", kind), "");
+    EXPECT_EQ(refused("cpu", kind), "(not refused)");
+    EXPECT_EQ(refused("abacus", kind), "Network: device is \"abacus\", must be cpu or cuda");
+  }
+  EXPECT_EQ(
+      refused("cuda", NetworkKind::kFused),
+      "Network: the network is fused, which computes on the processor alone: must be plain on cuda, or device cpu");
+  // Where there is CUDA nothing is refused.
+  if (device_error("cuda", std::nullopt).empty()) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_THAT(refused("cuda", std::nullopt), HasSubstr("compute on cpu"));
+  EXPECT_EQ(refused("cuda", NetworkKind::kPlain), refused("cuda", std::nullopt));
 }
 
 TEST(Network, RefusesBatchesThatDoNotFit) {

@@ -358,6 +358,35 @@ TEST(Train, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal([](auto&, auto&, auto& o) { o.num_threads = -1; }),
             "train: num_threads is -1, must be 0 (all cores) to 4096");
   EXPECT_THAT(refusal([](auto&, auto&, auto& o) { o.device = "abacus"; }), HasSubstr("train: device \"abacus\""));
+  EXPECT_THAT(refusal([](auto&, auto&, auto& o) {
+                o.device = "cuda";
+                o.network = NetworkKind::kFused;
+              }),
+              HasSubstr("train: device \"cuda\": the network is fused"));
+}
+
+// The networks add up in another order: after the few steps that are left, losses agree to single precision, not bits.
+TEST(Train, ACheckpointOfOneNetworkGoesOnWithTheOther) {
+  const TrainingSet data = random_set(320, 200, 12);
+  for (const Head head : {Head::kPostnet, Head::kNatpn, Head::kEnsemble}) {
+    SCOPED_TRACE(to_string(head));
+    TrainOptions options[2] = {few_epochs(2), few_epochs(2)};
+    options[0].network = NetworkKind::kFused;
+    options[1].network = NetworkKind::kPlain;
+    const ModelOptions model = small_model(head);
+    for (const int first : {0, 1}) {
+      const auto [checkpoints, unbroken] = record(data, model, options[first]);
+      const TrainResult resumed = train(data, model, options[1 - first], {}, checkpoints.at(checkpoints.size() / 2));
+      EXPECT_EQ(resumed.members, unbroken.members);
+      EXPECT_NEAR(resumed.average_precision, unbroken.average_precision, 1e-2);
+      ASSERT_EQ(resumed.history.size(), unbroken.history.size());
+      for (std::size_t at = 0; at < unbroken.history.size(); ++at) {
+        const double loss = unbroken.history[at].loss;
+        EXPECT_NEAR(resumed.history[at].loss, loss, 1e-3 * std::max(1.0, std::abs(loss))) << at;
+      }
+      EXPECT_FALSE(resumed.weights == unbroken.weights);  // it was the other network
+    }
+  }
 }
 
 TEST(Train, ALostLossStopsAndSaysWhatToChange) {

@@ -14,21 +14,6 @@ double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) 
 // softplus underflows far below 0; a flow needs alpha and u above 0.
 constexpr double kSmallest = 1e-12;
 
-/// Logarithm of the evidence over all of a latent space.
-double log_budget(Budget budget, int latent) {
-  switch (budget) {
-    case Budget::kConstant:
-      return 0;
-    case Budget::kExpHalf:
-      return 0.5 * latent;
-    case Budget::kExp:
-      return latent;
-    case Budget::kNormal:
-      break;
-  }
-  return 0.5 * std::log(4 * std::numbers::pi) * latent;
-}
-
 /// Posterior Network (Charpentier et al. 2020): a density for each class, alpha_c = prior_c + N_c p(z | c).
 class PosteriorHead final : public DensityHead {
  public:
@@ -118,6 +103,20 @@ class NaturalHead final : public DensityHead {
 };
 
 }  // namespace
+
+double log_budget(Budget budget, int latent) {
+  switch (budget) {
+    case Budget::kConstant:
+      return 0;
+    case Budget::kExpHalf:
+      return 0.5 * latent;
+    case Budget::kExp:
+      return latent;
+    case Budget::kNormal:
+      break;
+  }
+  return 0.5 * std::log(4 * std::numbers::pi) * latent;
+}
 
 std::unique_ptr<DensityHead> make_density_head(const HeadOptions& options, std::array<double, 2> class_counts,
                                                std::uint64_t seed) {

@@ -39,6 +39,9 @@ class DensityHead {
 [[nodiscard]] std::unique_ptr<DensityHead> make_density_head(const HeadOptions& options,
                                                              std::array<double, 2> class_counts, std::uint64_t seed);
 
+/// Logarithm of the evidence that natpn gives out over all of its latent space.
+[[nodiscard]] double log_budget(Budget budget, int latent);
+
 /// Radial flows of some classes: weights, and the same in double as kernels.h wants them: alpha = softplus(a) and
 /// u = softplus(b), so that every a and b is a valid flow.
 class FlowWeights {

@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "limen/base/random.h"
+#include "limen/train/feature_rows.h"
 
 namespace limen::train {
+
+/// Rows of a batch that share a stream of dropout: whoever trains on the batch, in one piece or in chunks, leaves out
+/// the same units.
+inline constexpr std::size_t kChunkRows = 128;
 
 /// Which units of one chunk of rows are left out: each with probability `rate` (to 1 / 65536), the others scaled up so
 /// that the expectation stays. A layer asks for its own stream.
@@ -38,5 +44,9 @@ struct Dropout {
     for (std::size_t row = 1; same_for_all_rows && row < rows; ++row) std::copy_n(mask, width, mask + row * width);
   }
 };
+
+/// Tokens of features without knots become, with probability `rate`, those of values that training has not seen.
+/// tokens: rows x features.
+void drop_tokens(const FeatureShape& shape, double rate, std::uint64_t seed, std::span<std::int32_t> tokens);
 
 }  // namespace limen::train

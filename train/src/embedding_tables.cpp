@@ -21,9 +21,8 @@ void copy_row(const float* from, float* to, std::size_t width) {
   for (; at < width; ++at) to[at] = from[at];
 }
 
-/// Bias corrections of the n-th step, n from 1 to kMostSteps; later ones are those of the last, which are 1 in single
-/// precision.
-constexpr std::size_t kMostSteps = 1U << 15U;
+constexpr std::size_t kMostSteps = EmbeddingTables::kMostSteps;
+/// Bias corrections of the n-th step, n from 1 to kMostSteps; later ones are those of the last.
 struct Correction {
   float first = 1;   // of the learning rate
   float second = 1;  // of the root of the second moment

@@ -26,6 +26,8 @@ class EmbeddingTables {
     std::size_t fraction = kNone;
   };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  /// Steps of a row are counted up to here, where the bias corrections are 1 in single precision.
+  static constexpr std::size_t kMostSteps = 1U << 15U;
 
   EmbeddingTables() = default;
   /// Normal with the given deviation, from the seed. widths: one for each categorical feature of the shape.
@@ -56,7 +58,7 @@ class EmbeddingTables {
   UninitializedVector<float> value = {};
   UninitializedVector<float> first = {};
   UninitializedVector<float> second = {};
-  std::vector<float> steps = {};  ///< of each token's row, table by table; counts no further than matters
+  std::vector<float> steps = {};  ///< of each token's row, table by table
 
  private:
   // The tokens of a batch in order of first appearance and their summed gradients.

@@ -19,7 +19,6 @@
 namespace limen::train {
 namespace {
 
-constexpr std::size_t kChunkRows = 128;
 constexpr std::size_t kMaxGroups = 16;
 constexpr std::size_t kPredictRows = 256;
 
@@ -40,17 +39,6 @@ double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) 
 double coin_entropy(double p) {
   const double q = 1 - p;
   return (p > 0 ? -p * std::log(p) : p * 0) + (q > 0 ? -q * std::log(q) : 0);
-}
-
-/// Some tokens of features without knots become those of values that training has not seen.
-void drop_tokens(const FeatureShape& shape, std::span<std::int32_t> tokens, const StepOptions& options) {
-  constexpr std::uint64_t kStream = std::uint64_t{1} << 60U;  // none of the chunks'
-  CounterRandom random(options.seed, kStream);
-  std::vector<std::uint8_t> drops(shape.num_categorical(), 1);
-  for (const KnotInput& knots : shape.knots) drops[knots.categorical] = 0;
-  for (std::size_t at = 0; at < tokens.size(); ++at) {
-    if (drops[at % drops.size()] != 0 && random.uniform() < options.token_dropout) tokens[at] = 0;
-  }
 }
 
 std::size_t ceil_div(std::size_t number, std::size_t by) { return (number + by - 1) / by; }
@@ -282,7 +270,7 @@ double FusedNetwork::train_step(const BatchView& given, const StepOptions& optio
   BatchView view = given;
   if (options.token_dropout > 0 && !options.densities_only) {
     buffers.tokens.assign(given.categorical.begin(), given.categorical.end());
-    drop_tokens(shape_, buffers.tokens, options);
+    drop_tokens(shape_, options.token_dropout, options.seed, buffers.tokens);
     view.categorical = buffers.tokens;
   }
   const Batch batch(view, options);

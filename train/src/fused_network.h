@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is behind network.h: lives in the module that is linked with torch.
+// The fast network: forward, backward and Adam by hand, on the processor.
 #pragma once
 
 #include <array>
@@ -8,27 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "any_network.h"
 #include "density_head.h"
 #include "embedding_tables.h"
 #include "encoder.h"
 #include "latent_norm.h"
-#include "network.h"
 #include "parameters.h"
 
 namespace limen::train {
 
 /// A batch is cut into chunks of rows of fixed size and the chunks are gathered in groups; a group's gradients are
 /// added up in order, then those of the groups. Threads take whole groups: the result does not depend on their number.
-class FusedNetwork {
+class FusedNetwork final : public AnyNetwork {
  public:
   /// num_threads: that work on one batch; 0: all cores.
   FusedNetwork(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
                std::uint64_t seed, int num_threads);
 
-  double train_step(const BatchView& batch, const StepOptions& options);
-  [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const;
-  [[nodiscard]] std::vector<NamedArray> state(bool optimizer) const;
-  void load_state(const std::vector<NamedArray>& arrays, bool optimizer);
+  double train_step(const BatchView& batch, const StepOptions& options) override;
+  [[nodiscard]] NetworkOutput predict(const BatchView& batch, std::uint64_t seed) const override;
+  [[nodiscard]] std::vector<NamedArray> state(bool optimizer) const override;
+  void load_state(const std::vector<NamedArray>& arrays, bool optimizer) override;
 
  private:
   struct Batch;  // the batch under way in train_step

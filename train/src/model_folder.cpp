@@ -170,7 +170,7 @@ Model::Model(FeatureTransform features, ModelCard card, std::string weights, int
     throw InvalidInput(kWeightsFile, "is too small for the network in model.json");
   }
   for (int member = 0; member < made.members; ++member) {
-    Network network(shape, made.model, made.class_counts, 0, made.training.device, num_threads);
+    Network network(shape, made.model, made.class_counts, 0, made.training.device, num_threads, made.training.network);
     network.load_state(members[std::to_string(member)], false);
     state_->networks.push_back(std::move(network));
   }
@@ -251,7 +251,8 @@ void Model::save(const std::string& folder) const {
   write_whole((path / kCardFile).string(), json.dump(1) + "\n");
 }
 
-Model Model::load(const std::string& folder, const std::string& device, int num_threads) {
+Model Model::load(const std::string& folder, const std::string& device, int num_threads,
+                  std::optional<NetworkKind> network) {
   const std::filesystem::path path(folder);
   const std::string name = (path / kCardFile).string();
   try {
@@ -264,10 +265,11 @@ Model Model::load(const std::string& folder, const std::string& device, int num_
                                    (version > kVersion ? "" : ": train anew"));
     }
     ModelCard card = read_card(fields);
-    if (const std::string error = device_error(device); !error.empty()) {
+    if (const std::string error = device_error(device, network); !error.empty()) {
       throw InvalidInput("device " + device, error);
     }
     card.training.device = device;
+    card.training.network = network;
     FeatureTransform features = FeatureTransform::from_json(json.at("features").dump());
     const auto read_part = [&](const char* member, const char* file) {
       const detail::JsonFields part = fields.object(member);

@@ -100,6 +100,10 @@ TrainOptions read_training(const JsonFields& fields) {
   options.seed = read_word(fields, "seed");
   options.num_threads = read_int(fields, "threads", 0, 4096);
   options.device = fields.text("device");
+  // Older models do not say; the weights are the same.
+  if (fields.has("network") && !fields.is_null("network")) {
+    options.network = read_choice<NetworkKind>(fields, "network");
+  }
   return options;
 }
 
@@ -193,6 +197,7 @@ Json to_json(const TrainOptions& options, bool machine) {
   if (machine) {
     json["threads"] = options.num_threads;
     json["device"] = options.device;
+    json["network"] = options.network ? Json(to_string(*options.network)) : Json();
   }
   return json;
 }

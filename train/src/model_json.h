@@ -9,7 +9,7 @@
 namespace limen::train {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const ModelOptions& options);
-/// machine: also threads and device, which do not change the model.
+/// machine: also threads, device and network, which do not change the model.
 [[nodiscard]] nlohmann::ordered_json to_json(const TrainOptions& options, bool machine);
 [[nodiscard]] nlohmann::ordered_json to_json(const EpochReport& report);
 [[nodiscard]] nlohmann::ordered_json to_json(const ModelCard& card);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,12 +56,16 @@ struct StepOptions {
   bool densities_only = false;
 };
 
+class AnyNetwork;
+
 class Network {
  public:
   /// `class_counts`: negatives and positives of the training rows (the evidence budget of postnet). `num_threads`: that
-  /// work on one batch, 0: all cores; results do not depend on it.
+  /// work on one batch, 0: all cores; results do not depend on it. `kind`: see TrainOptions::network; the state of one
+  /// kind is a state of the other.
   Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-          std::uint64_t seed, const std::string& device, int num_threads = 0);
+          std::uint64_t seed, const std::string& device, int num_threads = 0,
+          std::optional<NetworkKind> kind = std::nullopt);
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
@@ -81,11 +86,10 @@ class Network {
   void load_state(const std::vector<NamedArray>& arrays, bool optimizer);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<AnyNetwork> network_;
 };
 
-/// Empty when `device` can be used, else what is wrong with it.
-[[nodiscard]] std::string device_error(const std::string& device);
+/// Empty when networks of this kind can be computed on `device`, else what is wrong and what to do.
+[[nodiscard]] std::string device_error(const std::string& device, std::optional<NetworkKind> kind);
 
 }  // namespace limen::train

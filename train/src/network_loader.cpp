@@ -39,38 +39,29 @@ const NetworkModule& network_module() {
 
 }  // namespace
 
-struct Network::Impl {
-  void* network = nullptr;
-
-  explicit Impl(void* pointer) : network(pointer) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { network_module().destroy(network); }
-};
-
 Network::Network(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                 std::uint64_t seed, const std::string& device, int num_threads)
-    : impl_(std::make_unique<Impl>(network_module().create(shape, options, class_counts, seed, device, num_threads))) {}
+                 std::uint64_t seed, const std::string& device, int num_threads, std::optional<NetworkKind> kind)
+    : network_(network_module().create(shape, options, class_counts, seed, device, num_threads, kind)) {}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
 
 double Network::train_step(const BatchView& batch, const StepOptions& options) {
-  return network_module().train_step(impl_->network, batch, options);
+  return network_->train_step(batch, options);
 }
 
 NetworkOutput Network::predict(const BatchView& batch, std::uint64_t seed) const {
-  return network_module().predict(impl_->network, batch, seed);
+  return network_->predict(batch, seed);
 }
 
-std::vector<NamedArray> Network::state(bool optimizer) const {
-  return network_module().state(impl_->network, optimizer);
-}
+std::vector<NamedArray> Network::state(bool optimizer) const { return network_->state(optimizer); }
 
 void Network::load_state(const std::vector<NamedArray>& arrays, bool optimizer) {
-  network_module().load_state(impl_->network, arrays, optimizer);
+  network_->load_state(arrays, optimizer);
 }
 
-std::string device_error(const std::string& device) { return network_module().device_error(device); }
+std::string device_error(const std::string& device, std::optional<NetworkKind> kind) {
+  return network_module().device_error(device, kind);
+}
 
 }  // namespace limen::train

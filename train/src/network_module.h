@@ -5,27 +5,24 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "network.h"
+#include "any_network.h"
 
 namespace limen::train {
 
 /// Program and module come from one build; the number guards against a module of another one.
-inline constexpr int kNetworkModuleVersion = 2;
+inline constexpr int kNetworkModuleVersion = 3;
 inline constexpr const char* kNetworkModuleEntry = "limen_network_module";
 
 struct NetworkModule {
   int version = kNetworkModuleVersion;
-  void* (*create)(const FeatureShape& shape, const ModelOptions& options, std::array<double, 2> class_counts,
-                  std::uint64_t seed, const std::string& device, int num_threads);
-  void (*destroy)(void* network);
-  double (*train_step)(void* network, const BatchView& batch, const StepOptions& options);
-  NetworkOutput (*predict)(const void* network, const BatchView& batch, std::uint64_t seed);
-  std::vector<NamedArray> (*state)(const void* network, bool optimizer);
-  void (*load_state)(void* network, const std::vector<NamedArray>& arrays, bool optimizer);
-  std::string (*device_error)(const std::string& device);
+  std::unique_ptr<AnyNetwork> (*create)(const FeatureShape& shape, const ModelOptions& options,
+                                        std::array<double, 2> class_counts, std::uint64_t seed,
+                                        const std::string& device, int num_threads, std::optional<NetworkKind> kind);
+  std::string (*device_error)(const std::string& device, std::optional<NetworkKind> kind);
 };
 
 using NetworkModuleEntry = const NetworkModule* (*)();

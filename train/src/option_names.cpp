@@ -59,6 +59,11 @@ struct Names<Stage> {
   static constexpr const char* kWhat = "stage";
   static constexpr std::array<std::string_view, 3> kAll = {"warm-up", "training", "fine-tune"};
 };
+template <>
+struct Names<NetworkKind> {
+  static constexpr const char* kWhat = "network";
+  static constexpr std::array<std::string_view, 2> kAll = {"fused", "plain"};
+};
 
 template <typename Choice>
 std::string_view name_of(Choice choice) {
@@ -81,6 +86,7 @@ std::string_view to_string(Uncertainty uncertainty) { return name_of(uncertainty
 std::string_view to_string(Schedule schedule) { return name_of(schedule); }
 std::string_view to_string(Selection selection) { return name_of(selection); }
 std::string_view to_string(Stage stage) { return name_of(stage); }
+std::string_view to_string(NetworkKind kind) { return name_of(kind); }
 
 template <typename Choice>
 std::vector<std::string> names_of() {
@@ -105,6 +111,7 @@ template std::vector<std::string> names_of<Budget>();
 template std::vector<std::string> names_of<Uncertainty>();
 template std::vector<std::string> names_of<Schedule>();
 template std::vector<std::string> names_of<Selection>();
+template std::vector<std::string> names_of<NetworkKind>();
 template Head parse<Head>(std::string_view);
 template EncoderKind parse<EncoderKind>(std::string_view);
 template SamVariant parse<SamVariant>(std::string_view);
@@ -114,6 +121,7 @@ template Uncertainty parse<Uncertainty>(std::string_view);
 template Schedule parse<Schedule>(std::string_view);
 template Selection parse<Selection>(std::string_view);
 template Stage parse<Stage>(std::string_view);
+template NetworkKind parse<NetworkKind>(std::string_view);
 
 int num_members(const HeadOptions& head) { return head.members.value_or(head.kind == Head::kEnsemble ? 5 : 1); }
 

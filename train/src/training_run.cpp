@@ -137,7 +137,7 @@ class Trainer {
   }
 
   TrainResult run(std::string_view checkpoint) {
-    if (const std::string error = device_error(options_.device); !error.empty()) {
+    if (const std::string error = device_error(options_.device, options_.network); !error.empty()) {
       throw InvalidInput("train", "device " + limen::quoted(options_.device) + ": " + error);
     }
     start_member();
@@ -168,7 +168,7 @@ class Trainer {
 
   void start_member() {
     network_.emplace(data_.shape, model_, class_counts(data_.train), seed_of(0, 0), options_.device,
-                     options_.num_threads);
+                     options_.num_threads, options_.network);
   }
 
   [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs + fine_tune_; }

@@ -129,8 +129,9 @@ class Model {
   /// Writes the folder, which must exist. Each file takes its place at once, model.json as the last. Throws IoError.
   void save(const std::string& folder) const;
   /// Throws IoError when a file cannot be read, is no regular file or is larger than model.json says, InvalidInput when
-  /// it is not sound. `device`: see TrainOptions.
-  [[nodiscard]] static Model load(const std::string& folder, const std::string& device = "cpu", int num_threads = 0);
+  /// it is not sound. `device`, `network`: see TrainOptions; they need not be those of the training.
+  [[nodiscard]] static Model load(const std::string& folder, const std::string& device = "cpu", int num_threads = 0,
+                                  std::optional<NetworkKind> network = std::nullopt);
 
  private:
   struct State;

@@ -25,6 +25,9 @@ enum class Schedule { kConstant, kCosine, kStep, kPlateau };
 enum class Selection { kAveragePrecision, kLogLoss, kRocAuc };
 /// What an epoch fits: only the densities of postnet or natpn first and last, everything in between.
 enum class Stage { kWarmUp, kTraining, kFineTune };
+/// Two ways to compute one network, whose results are equal but for rounding and whose models and checkpoints are each
+/// other's: kernels written by hand, for the processor; or plain tensor operations, slower, for any device of torch.
+enum class NetworkKind { kFused, kPlain };
 
 struct EncoderOptions {
   EncoderKind kind = EncoderKind::kMlp;
@@ -85,7 +88,9 @@ struct TrainOptions {
   int patience = 10;  ///< epochs without a better one before stopping
   std::uint64_t seed = 0;
   int num_threads = 0;         ///< 0: all cores
-  std::string device = "cpu";  ///< cpu; others are refused
+  std::string device = "cpu";  ///< cpu, or cuda where torch can use it
+  /// Unset: fused on cpu, else plain.
+  std::optional<NetworkKind> network = {};
 };
 
 /// 5 for an ensemble and 1 for the others, unless it is set.
@@ -105,6 +110,7 @@ struct TrainOptions {
 [[nodiscard]] std::string_view to_string(Schedule schedule);
 [[nodiscard]] std::string_view to_string(Selection selection);
 [[nodiscard]] std::string_view to_string(Stage stage);
+[[nodiscard]] std::string_view to_string(NetworkKind kind);
 /// All names of a choice, in the order of its values.
 template <typename Choice>
 [[nodiscard]] std::vector<std::string> names_of();
