@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "limen/theory/bias_simulation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <map>
 
 #include "theory/checks.h"
@@ -30,43 +30,32 @@ struct Drawn {
   }
 };
 
-// Sums over the regions of a cell of something's difference from the theory.
-struct Differences {
-  double sum = 0;
-  double squares = 0;
-
-  [[nodiscard]] SimulatedMean around(double expected, double regions) const {
-    const double mean = sum / regions;
-    const double variance = (squares - regions * mean * mean) / (regions - 1);
-    return {expected + mean, regions < 2 ? std::numeric_limits<double>::quiet_NaN()
-                                         : std::sqrt(std::max(variance, 0.) / regions)};
-  }
-};
-
+// Sums over the regions of a cell.
 class Cell {
  public:
   void add(const Drawn& drawn, double score, double train_positivity, double expected) {
     const auto count = static_cast<double>(drawn.regions);
-    const auto positives = static_cast<double>(drawn.test_positives);
+    const double difference = drawn.mean - expected;
     regions_ += drawn.regions;
     score_ += count * score;
     train_ += count * train_positivity;
     expected_ += count * expected;
-    truth_.sum += count * (drawn.mean - expected);
-    truth_.squares += drawn.squares + count * (drawn.mean - expected) * (drawn.mean - expected);
-    test_.sum += positives - count * expected;
-    test_.squares += positives * (1 - expected) * (1 - expected) + (count - positives) * expected * expected;
+    difference_ += count * difference;
+    squares_ += drawn.squares + count * difference * difference;
+    test_positives_ += static_cast<double>(drawn.test_positives);
+    test_variance_ += count * expected * (1 - expected);
   }
   [[nodiscard]] bool empty() const { return regions_ == 0; }
   [[nodiscard]] SimulatedBiasCell result() const {
     const auto count = static_cast<double>(regions_);
-    const double expected = expected_ / count;
+    const double difference = difference_ / count;
+    const double variance = std::max(squares_ - count * difference * difference, 0.) / (count - 1);
     return {.regions = regions_,
             .score = score_ / count,
             .train_positivity = train_ / count,
-            .expected_positivity = expected,
-            .true_positivity = truth_.around(expected, count),
-            .test_positivity = test_.around(expected, count)};
+            .expected_positivity = expected_ / count,
+            .true_positivity = {expected_ / count + difference, std::sqrt(variance / count)},  // 0 / 0 of one region
+            .test_positivity = {test_positives_ / count, std::sqrt(test_variance_) / count}};
   }
 
  private:
@@ -74,8 +63,10 @@ class Cell {
   double score_ = 0;
   double train_ = 0;
   double expected_ = 0;
-  Differences truth_;
-  Differences test_;
+  double difference_ = 0;  // of the true positivity from the theory
+  double squares_ = 0;
+  double test_positives_ = 0;
+  double test_variance_ = 0;
 };
 
 std::map<std::int64_t, Drawn> draw_regions(const BiasParameters& parameters, const BiasSimulationOptions& options) {

@@ -24,7 +24,7 @@ struct BiasSimulationOptions {
 /// Throws InvalidInput naming field, value and range.
 void validate(const BiasSimulationOptions& options);
 
-/// A mean over regions and its standard error; NaN for fewer than two regions.
+/// A mean over regions and its standard error.
 struct SimulatedMean {
   double mean = 0;
   double standard_error = 0;
@@ -34,7 +34,7 @@ struct SimulatedMean {
 struct SimulatedBiasCell {
   std::int64_t regions = 0;
   double score = 0;                ///< mean of the model's scores, as are the next two
-  double train_positivity = 0;     ///<
+  double train_positivity = 0;
   double expected_positivity = 0;  ///< by the theory, of each region's own score
   SimulatedMean true_positivity;   ///< as drawn
   SimulatedMean test_positivity;   ///< of one labelled test row of each region
@@ -43,8 +43,9 @@ struct SimulatedBiasCell {
 /// The generation process, region by region: true positivity S ~ Beta(xi, prior_strength), training positives ~
 /// Binomial(evidence, tau S / ((tau - 1) S + 1)), the model's score of them, a test label ~ Bernoulli(S).
 ///
-/// Cells without a region are left out; the others come by rising score. Standard errors are those of the difference
-/// from the theory, region by region: of a cell with one number of positives just that of the mean.
+/// Cells without a region are left out; the others come by rising score. The standard error of the true positivity is
+/// from the spread of its differences from the theory, region by region (of a cell with one number of positives just
+/// that of the mean), NaN for one region; that of the test positivity is binomial, at the theory's positivities.
 /// Same options, same result. O(regions) time, O(distinct numbers of positives) memory. Throws InvalidInput.
 [[nodiscard]] std::vector<SimulatedBiasCell> simulate_bias(const BiasParameters& parameters,
                                                            const BiasSimulationOptions& options);
