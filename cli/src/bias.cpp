@@ -120,7 +120,8 @@ Asked make_asked(const BiasFlags& flags) {
     }
   }
   for (const double rows : asked.evidence) {
-    const bool fits = asked.regions > 0 ? rows >= 1 && rows <= 1e9 && rows == std::floor(rows) : rows > 0 && rows <= 1e12;
+    const bool fits =
+        asked.regions > 0 ? rows >= 1 && rows <= 1e9 && rows == std::floor(rows) : rows > 0 && rows <= 1e12;
     if (!fits) {
       throw InvalidInput("--evidence",
                          fmt::format("{} is not {}", number_text(rows),
@@ -144,7 +145,8 @@ std::vector<Curve> make_curves(const Asked& asked, std::uint64_t seed) {
     for (const double evidence : asked.evidence) {
       BiasParameters parameters = asked.parameters;
       parameters.tau = tau;
-      Curve curve = {tau, evidence, evidence_ratios(evidence, parameters), attainable_scores(evidence, parameters), {}, {}};
+      Curve curve = {tau, evidence, evidence_ratios(evidence, parameters), attainable_scores(evidence, parameters),
+                     {},  {}};
       if (asked.regions > 0) {
         curve.cells = simulate_bias(parameters, {.evidence = static_cast<std::int64_t>(evidence),
                                                  .regions = asked.regions,
@@ -272,16 +274,17 @@ void print_curves(const Asked& asked, const std::vector<Curve>& curves) {
       rows.push_back({share_text(asked.scores[point])});
       for (std::size_t at = first; at < first + asked.evidence.size(); ++at) {
         const BiasCurves& found = curves[at].points;
-        rows.back().push_back(std::isnan(found.bias[point]) ? "-"
-                                                            : fmt::format("{} ({:+.4f})",
-                                                                          share_text(found.expected_positivity[point]),
-                                                                          found.bias[point]));
+        rows.back().push_back(
+            std::isnan(found.bias[point])
+                ? "-"
+                : fmt::format("{} ({:+.4f})", share_text(found.expected_positivity[point]), found.bias[point]));
       }
     }
     fmt::print("\ntau {}\n{}", number_text(curves[first].tau), table_text(rows));
   }
   if (std::any_of(curves.begin(), curves.end(), [](const Curve& curve) {
-        return std::any_of(curve.points.bias.begin(), curve.points.bias.end(), [](double bias) { return std::isnan(bias); });
+        return std::any_of(curve.points.bias.begin(), curve.points.bias.end(),
+                           [](double bias) { return std::isnan(bias); });
       })) {
     fmt::print("\n-: with so little evidence the model's prior keeps its scores from there\n");
   }
@@ -295,8 +298,7 @@ void print_simulation(const Asked& asked, const std::vector<Curve>& curves) {
   double largest = 0;
   std::size_t judged = 0;
   for (const Curve& curve : curves) {
-    std::vector<std::vector<std::string>> rows = {
-        {"score", "regions", "theory", "true", "s.e.", "z", "test", "s.e."}};
+    std::vector<std::vector<std::string>> rows = {{"score", "regions", "theory", "true", "s.e.", "z", "test", "s.e."}};
     for (const SimulatedBiasCell& cell : curve.cells) {
       const auto& [truth, truth_error] = cell.true_positivity;
       const double z = (truth - cell.expected_positivity) / truth_error;
@@ -306,9 +308,9 @@ void print_simulation(const Asked& asked, const std::vector<Curve>& curves) {
         ++judged;
       }
       rows.push_back({share_text(cell.score), count_text(static_cast<double>(cell.regions)),
-                      share_text(cell.expected_positivity), share_text(truth), is_judged ? share_text(truth_error) : "-",
-                      is_judged ? fmt::format("{:+.2f}", z) : "-", share_text(cell.test_positivity.mean),
-                      share_text(cell.test_positivity.standard_error)});
+                      share_text(cell.expected_positivity), share_text(truth),
+                      is_judged ? share_text(truth_error) : "-", is_judged ? fmt::format("{:+.2f}", z) : "-",
+                      share_text(cell.test_positivity.mean), share_text(cell.test_positivity.standard_error)});
     }
     fmt::print("\ntau {}, n {}\n{}", number_text(curve.tau), number_text(curve.evidence), table_text(rows));
   }
@@ -345,8 +347,8 @@ int run(const BiasFlags& flags) {
 void add_bias(CLI::App& program, Action& action) {
   auto flags = std::make_shared<BiasFlags>();
   const BiasParameters defaults;
-  CLI::App* verb =
-      program.add_subcommand("bias", "The theory: expected positivity and bias of a score, by evidence and undersampling");
+  CLI::App* verb = program.add_subcommand(
+      "bias", "The theory: expected positivity and bias of a score, by evidence and undersampling");
   FlagGroup group(*verb);
   const auto number = [&](const char* flag, std::string& to, double by_default, const std::string& help) {
     group.add(flag, to, "X", help)->default_str(number_text(by_default));
@@ -364,8 +366,8 @@ void add_bias(CLI::App& program, Action& action) {
       group.list("--scores", flags->scores, "Scores, 0 to 1; default: --points of them, evenly spaced");
   group.add("--points", flags->points, "N", "Scores of a curve, 2 to 100001; with --simulate cells at most")
       ->excludes(scores);
-  CLI::Option* const simulate =
-      group.add("--simulate", flags->simulate, "N", "Draw so many regions by the generation process, beside the theory");
+  CLI::Option* const simulate = group.add("--simulate", flags->simulate, "N",
+                                          "Draw so many regions by the generation process, beside the theory");
   group.add("--seed", flags->seed, "N", "Of the regions drawn")->needs(simulate);
   verb->add_option("-o,--output", flags->output,
                    "Write the curves here: CSV, TSV, Parquet or Arrow by its name; - for stdout (CSV)");

@@ -12,18 +12,13 @@ using Parameters = std::tuple<double, double, double, double, double>;
 
 BiasParameters parameters_of(const Parameters& given) {
   const auto [tau, xi, prior_strength, omega, model_strength] = given;
-  return {.tau = tau,
-          .xi = xi,
-          .prior_strength = prior_strength,
-          .omega = omega,
-          .model_strength = model_strength};
+  return {.tau = tau, .xi = xi, .prior_strength = prior_strength, .omega = omega, .model_strength = model_strength};
 }
 
 nb::dict curves(const std::vector<double>& tau, const std::vector<double>& evidence, const DoubleArray& score,
                 const Parameters& parameters) {
-  BiasCurves found = without_gil([&] {
-    return bias_curves(tau, evidence, std::span(score.data(), score.size()), parameters_of(parameters));
-  });
+  BiasCurves found = without_gil(
+      [&] { return bias_curves(tau, evidence, std::span(score.data(), score.size()), parameters_of(parameters)); });
   nb::dict result;
   result["tau"] = new_array(std::move(found.tau));
   result["evidence"] = new_array(std::move(found.evidence));

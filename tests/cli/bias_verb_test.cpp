@@ -21,13 +21,14 @@ using ::testing::StartsWith;
 
 class BiasVerb : public CliTest {};
 
-// tau 1, xi 0.25 of strength 4, omega 0.5 of strength 2, n 10: lambda 0.4, gamma 0.2, nu 2. Score 0.4 was train positivity
-// 0.4 - 0.1 * 0.2 = 0.38; (0.38 + 0.1) / 1.4 = 0.342857; bias (0.4 + 0.5 - 0.5) * 0.2 / 1.4 = 0.057143.
+// tau 1, xi 0.25 of strength 4, omega 0.5 of strength 2, n 10: lambda 0.4, gamma 0.2, nu 2. Score 0.4 was train
+// positivity 0.4 - 0.1 * 0.2 = 0.38; (0.38 + 0.1) / 1.4 = 0.342857; bias (0.4 + 0.5 - 0.5) * 0.2 / 1.4 = 0.057143.
 TEST_F(BiasVerb, PrintsExpectedPositivityAndBiasByScoreAndEvidence) {
   const std::string text = output_of({"bias", "--tau", "1,3", "--evidence", "10,0.5", "--scores", "0.4,0.99"});
-  EXPECT_THAT(text, AllOf(HasSubstr("global prior: 0.25 positive, strength 4; model's prior: 0.5 positive, strength 2"),
-                          HasSubstr("\ntau 1\n  score              n 10             n 0.5\n"),
-                          HasSubstr("  0.4    0.3429 (+0.0571)"), HasSubstr("\ntau 3\n"), HasSubstr("\n-: with so little")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("global prior: 0.25 positive, strength 4; model's prior: 0.5 positive, strength 2"),
+                    HasSubstr("\ntau 1\n  score              n 10             n 0.5\n"),
+                    HasSubstr("  0.4    0.3429 (+0.0571)"), HasSubstr("\ntau 3\n"), HasSubstr("\n-: with so little")));
   EXPECT_THAT(text, ContainsRegex("  0\\.99 +- +-\n"));
   EXPECT_THAT(output_of({"bias", "--scores", "0.5"}), Not(HasSubstr("-: with so little")));
 }
@@ -51,8 +52,9 @@ TEST_F(BiasVerb, JsonHasTheFiguresByHand) {
   EXPECT_NEAR(point["train_positivity"].get<double>(), 0.38, 1e-15);
   EXPECT_NEAR(point["expected_positivity"].get<double>(), 0.48 / 1.4, 1e-15);
   EXPECT_NEAR(point["bias"].get<double>(), 0.08 / 1.4, 1e-15);
-  EXPECT_EQ(curve["points"][1],
-            Json({{"score", 0.99}, {"train_positivity", nullptr}, {"expected_positivity", nullptr}, {"bias", nullptr}}));
+  EXPECT_EQ(
+      curve["points"][1],
+      Json({{"score", 0.99}, {"train_positivity", nullptr}, {"expected_positivity", nullptr}, {"bias", nullptr}}));
   EXPECT_FALSE(report.contains("simulation"));
 
   // One positive of one row, uniform prior, tau 2: Q ~ r / (1 + r).
@@ -116,7 +118,8 @@ TEST_F(BiasVerb, WritesTheCurvesOfAllTauAndEvidenceInTheFormatOfTheName) {
 }
 
 TEST_F(BiasVerb, SimulatesTheProcessBesideTheTheory) {
-  const Words asked = {"bias", "--tau", "3", "--evidence", "4,100", "--simulate", "40000", "--seed", "3", "--points", "6"};
+  const Words asked = {"bias",  "--tau",  "3", "--evidence", "4,100", "--simulate",
+                       "40000", "--seed", "3", "--points",   "6"};
   const auto with = [&](const std::string& flag) {
     Words all = asked;
     all.push_back(flag);
@@ -142,9 +145,10 @@ TEST_F(BiasVerb, SimulatesTheProcessBesideTheTheory) {
     EXPECT_EQ(regions, 40000);
   }
   const std::string text = output_of(asked);
-  EXPECT_THAT(text, AllOf(HasSubstr("40,000 regions drawn for each tau and evidence n"), HasSubstr("\ntau 3, n 4\n"),
-                          HasSubstr("\ntau 3, n 100\n"), ContainsRegex("  score +regions +theory +true +s.e. +z +test +s.e."),
-                          ContainsRegex("largest .z. of 11 cells: [0-3]\\.[0-9][0-9]\n")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("40,000 regions drawn for each tau and evidence n"), HasSubstr("\ntau 3, n 4\n"),
+                    HasSubstr("\ntau 3, n 100\n"), ContainsRegex("  score +regions +theory +true +s.e. +z +test +s.e."),
+                    ContainsRegex("largest .z. of 11 cells: [0-3]\\.[0-9][0-9]\n")));
   EXPECT_EQ(text, output_of(asked));
   const auto rows = fields_of(output_of(with("--csv")));
   EXPECT_EQ(rows.size(), 12U);
@@ -184,7 +188,8 @@ TEST_F(BiasVerb, RefusesEveryFlagOutOfRange) {
   refused({"--points", "5", "--scores", "0.5"}, {"--points", "--scores", "limen bias --help"});
   refused({"--simulate", "1"}, {"--simulate: \"1\" is not a whole number from 2 to 1000000000"});
   refused({"--simulate", "1e6"}, {"--simulate: \"1e6\" is not a whole number"});
-  refused({"--simulate", "100", "--scores", "0.5"}, {"--scores: the process of --simulate gives its own scores", "--points"});
+  refused({"--simulate", "100", "--scores", "0.5"},
+          {"--scores: the process of --simulate gives its own scores", "--points"});
   refused({"--seed", "1"}, {"--seed requires --simulate"});
   refused({"--csv", "--json"}, {"either --csv or --json"});
   refused({"--csv", "-o", "b.csv"}, {"--csv is for stdout"});

@@ -320,11 +320,11 @@ TEST(SimulateBias, PutsEveryNumberOfPositivesInItsCell) {
   const auto second = static_cast<double>(each[1].regions);
   EXPECT_NEAR(halves[0].true_positivity.mean,
               (first * each[0].true_positivity.mean + second * each[1].true_positivity.mean) / (first + second), 1e-14);
-  EXPECT_NEAR(halves[0].true_positivity.standard_error,
-              std::hypot(first * each[0].true_positivity.standard_error,
-                         second * each[1].true_positivity.standard_error) /
-                  (first + second),
-              1e-4);
+  EXPECT_NEAR(
+      halves[0].true_positivity.standard_error,
+      std::hypot(first * each[0].true_positivity.standard_error, second * each[1].true_positivity.standard_error) /
+          (first + second),
+      1e-4);
   // The same options, the same draws; another stream or seed, others.
   EXPECT_EQ(simulate_bias(parameters, {.evidence = 3, .regions = 5'000, .cells = 2})[0].true_positivity.mean,
             halves[0].true_positivity.mean);
@@ -426,8 +426,8 @@ TEST(Print, TrainPositivityAloneDoesNotFixTheExpectation) {
   EXPECT_DOUBLE_EQ(expected(0.5, 12, parameters), 0.4375);
 }
 
-// "Does not have a closed form": for tau != 1 it is a ratio of two Gauss functions. For one kept row the printed way out,
-// numerical computation, agrees with logarithms.
+// "Does not have a closed form": for tau != 1 it is a ratio of two Gauss functions. For one kept row the printed way
+// out, numerical computation, agrees with logarithms.
 TEST(Print, ExpectationHasAClosedForm) {
   // T = 2, xi = 1/2, no positive of one row, tau = 3: Q ~ (1-r) / (1+2r); integrals (3 ln 3 - 2) / 4, (4 - 3 ln 3) / 8.
   const BiasParameters parameters = {.tau = 3, .xi = 0.5, .prior_strength = 2};
@@ -509,10 +509,8 @@ TEST(Bias, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(simulated({.regions = 1}), "simulate_bias: regions is 1, must be 2 to 1e9");
   EXPECT_EQ(simulated({.cells = 0}), "simulate_bias: cells is 0, must be 1 to 1e6");
   const std::vector<double> scores = {0.5, 1.25};
-  EXPECT_EQ(refusal_of([&] { (void)correct(scores, 3); }),
-            "correct_undersampling: score[1] is 1.25, must be 0 to 1");
-  EXPECT_EQ(refusal_of([&] { (void)correct(scores, -3); }),
-            "correct_undersampling: tau is -3, must be > 0");
+  EXPECT_EQ(refusal_of([&] { (void)correct(scores, 3); }), "correct_undersampling: score[1] is 1.25, must be 0 to 1");
+  EXPECT_EQ(refusal_of([&] { (void)correct(scores, -3); }), "correct_undersampling: tau is -3, must be > 0");
   EXPECT_EQ(refusal_of([&] { (void)correct(half, 3, -1); }),
             "correct_undersampling: num_threads is -1, must be 0 to 4096");
   EXPECT_EQ(refusal_of([&] { (void)correct(scores, half, good); }),

@@ -15,8 +15,8 @@ struct BiasPoint {
   BiasParameters parameters;
 };
 inline std::ostream& operator<<(std::ostream& out, const BiasPoint& point) {
-  return out << "train " << point.train << ", evidence " << point.evidence << ", tau " << point.parameters.tau << ", xi "
-             << point.parameters.xi << ", strength " << point.parameters.prior_strength;
+  return out << "train " << point.train << ", evidence " << point.evidence << ", tau " << point.parameters.tau
+             << ", xi " << point.parameters.xi << ", strength " << point.parameters.prior_strength;
 }
 
 /// 3,888 points with all corners of the promised ranges, and beyond.

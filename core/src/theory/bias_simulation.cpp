@@ -77,8 +77,8 @@ std::map<std::int64_t, Drawn> draw_regions(const BiasParameters& parameters, con
   std::map<std::int64_t, Drawn> by_positives;
   for (std::int64_t region = 0; region < options.regions; ++region) {
     const double truth = detail::sample_beta(generator, prior_positive, prior_negative);
-    const std::int64_t positives = detail::sample_binomial(generator, options.evidence,
-                                                           detail::undersampled_positivity(truth, parameters.tau));
+    const std::int64_t positives =
+        detail::sample_binomial(generator, options.evidence, detail::undersampled_positivity(truth, parameters.tau));
     by_positives[positives].add(truth, generator.uniform() < truth);
   }
   return by_positives;

@@ -45,8 +45,7 @@ struct LogitDensity {
 
 // h'(t) = a - T p - n q, written with the smaller tail so that nothing large cancels.
 double slope(const LogitDensity& f, Share p, Share q) {
-  return f.a <= f.b ? f.a - (f.strength * p.yes + f.evidence * q.yes)
-                    : f.strength * p.no + f.evidence * q.no - f.b;
+  return f.a <= f.b ? f.a - (f.strength * p.yes + f.evidence * q.yes) : f.strength * p.no + f.evidence * q.no - f.b;
 }
 
 // The mode, to within a small part of the density's width. With p or q alone at a / (a + b) the slope has opposite

@@ -67,7 +67,8 @@ void validate(const SimulationOptions& options) {
   detail::check_range(kFunction, "model_prior_positive", options.model_prior_positive);
   detail::check_range(kFunction, "model_prior_negative", options.model_prior_negative);
   detail::check_range(kFunction, "tau", options.tau);
-  if (options.regions < 1 || options.regions > std::int64_t{1} << 31) detail::refuse(kFunction, "regions", options.regions, "1 to 2^31");
+  if (options.regions < 1 || options.regions > std::int64_t{1} << 31)
+    detail::refuse(kFunction, "regions", options.regions, "1 to 2^31");
   detail::check_range(kFunction, "evidence_scale", options.evidence_scale);
   detail::check_range(kFunction, "evidence_tail", options.evidence_tail);
   if (options.evidence_limit < 0 || options.evidence_limit > 1'000'000'000) {

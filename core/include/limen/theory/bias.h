@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How far a model's score is from the positivity that its rows have in deployment: the paper's section 3. Regions of the
-// input space have a true positivity from a global Beta prior; training saw n rows of a region, its negatives kept at
-// rate 1 / tau; the model adds a prior of its own to what it saw. docs/algorithms/bias.md has the derivations.
+// How far a model's score is from the positivity that its rows have in deployment: the paper's section 3. Regions of
+// the input space have a true positivity from a global Beta prior; training saw n rows of a region, its negatives kept
+// at rate 1 / tau; the model adds a prior of its own to what it saw. docs/algorithms/bias.md has the derivations.
 #pragma once
 
 #include <optional>
@@ -75,7 +75,7 @@ struct PositivityPosterior {
 /// tau = 1 or without evidence, else by quadrature. Relative error below 1e-12 for everything that validate admits.
 [[nodiscard]] double expected_positivity(const PositivityPosterior& posterior);
 
-/// The same by quadrature for every tau: 50 to 500 points of the trapezoidal rule in the logit of r. O(1).
+/// The same by quadrature for every tau: 30 to 500 points of the trapezoidal rule in the logit of r. O(1).
 [[nodiscard]] double expected_positivity_by_quadrature(const PositivityPosterior& posterior);
 
 /// The same as a ratio of hypergeometric functions,

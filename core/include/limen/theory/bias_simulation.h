@@ -33,7 +33,7 @@ struct SimulatedMean {
 /// Regions with neighbouring numbers of training positives.
 struct SimulatedBiasCell {
   std::int64_t regions = 0;
-  double score = 0;                ///< mean of the model's scores, as are the next two
+  double score = 0;  ///< mean of the model's scores, as are the next two
   double train_positivity = 0;
   double expected_positivity = 0;  ///< by the theory, of each region's own score
   SimulatedMean true_positivity;   ///< as drawn
