@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from limen import _core
+from limen._bias import Bias, BiasSimulation, bias, correct_undersampling
 from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
 from limen._calibration import LevelIsotonic
 from limen._errors import InfeasibleError, NotCertifiableError
@@ -39,6 +40,7 @@ from limen._sweep import Sweep, SweepCell, sweep
 if TYPE_CHECKING:
     from limen import uncertainty as uncertainty
     from limen._classifier import BoundaryClassifier as BoundaryClassifier
+    from limen._display import BiasDisplay as BiasDisplay
     from limen._display import BoundaryDisplay as BoundaryDisplay
     from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
     from limen._display import FrontierDisplay as FrontierDisplay
@@ -47,6 +49,7 @@ __version__: str = _core.version
 
 # Loaded when first asked for: these need scikit-learn or matplotlib, which the rest does not.
 _LAZY = {
+    "BiasDisplay": "limen._display",
     "BoundaryClassifier": "limen._classifier",
     "BoundaryDisplay": "limen._display",
     "CalibrationLevelsDisplay": "limen._display",
@@ -55,6 +58,8 @@ _LAZY = {
 }
 
 __all__ = [
+    "Bias",
+    "BiasSimulation",
     "Bootstrap",
     "Boundary",
     "Comparison",
@@ -83,9 +88,11 @@ __all__ = [
     "SweepCell",
     "ThresholdInterval",
     "Trial",
+    "bias",
     "bootstrap",
     "compare",
     "compare_boundaries",
+    "correct_undersampling",
     "fit_boundary",
     "frontier",
     "informs",

@@ -494,6 +494,136 @@ class CalibrationLevelsDisplay:
         return f"{edges[at - 1]} and above" if at == len(edges) else f"{edges[at - 1]} to {edges[at]}"
 
 
+class BiasDisplay:
+    """Expected test positivity by model score, one curve for each evidence or undersampling: the paper's bias figure.
+
+    Use :meth:`from_theory` or :meth:`from_paper`. Below the diagonal the model overestimates.
+
+    Parameters
+    ----------
+    results : list of limen.Bias
+        One panel for each.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes, or array of them for several panels
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        All curves, panel by panel, in the order of the results.
+    points_ : list of matplotlib ErrorbarContainer
+        Simulated means with their standard errors, where there are any, in the same order.
+    """
+
+    def __init__(self, *, results):
+        self.results = results
+
+    @classmethod
+    def from_theory(cls, *, ax=None, **kwargs):
+        """Draw the curves of one :func:`limen.bias`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            See :func:`limen.bias`.
+
+        Returns
+        -------
+        display : BiasDisplay
+        """
+        return cls(results=[limen.bias(**kwargs)]).plot(ax=ax)
+
+    @classmethod
+    def from_paper(cls, *, tau=3, evidence=(2, 10, 50), taus=(1, 3, 10), medium=10, simulate=None, ax=None, **kwargs):
+        """Draw the paper's figure: (a) several evidences at one tau, (b) several tau at medium evidence.
+
+        Its caption says ``tau=3`` and its text ``tau=10`` for (a); priors are those of the text, xi 0.25 and omega 0.5. The
+        evidences and strengths are ours, as the paper does not tell them.
+
+        Parameters
+        ----------
+        tau, evidence : float, sequence of float
+            Of (a).
+        taus, medium : sequence of float, float
+            Of (b), with its evidence.
+        simulate : int, default=None
+            Regions to draw by the generation process, shown as points with their standard errors.
+        ax : pair of matplotlib Axes, default=None
+        **kwargs : dict
+            See :func:`limen.bias`.
+
+        Returns
+        -------
+        display : BiasDisplay
+        """
+        results = [
+            limen.bias(tau=tau, evidence=evidence, simulate=simulate, **kwargs),
+            limen.bias(tau=taus, evidence=medium, simulate=simulate, **kwargs),
+        ]
+        return cls(results=results).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or as many as there are results, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        display : BiasDisplay
+        """
+        plt = _pyplot()
+        if ax is None:
+            panels = len(self.results)
+            _, ax = plt.subplots(
+                1, panels, figsize=(0.4 + 4.2 * panels, 4.2), layout="constrained", squeeze=panels == 1
+            )
+        panels = np.ravel(np.asarray(ax, dtype=object))
+        if len(panels) != len(self.results):
+            raise ValueError(f"BiasDisplay: {len(panels)} axes for {len(self.results)} panels")
+        self.lines_, self.points_ = [], []
+        for panel, result in zip(panels, self.results, strict=True):
+            self._plot_panel(panel, result)
+        self.ax_ = panels[0] if len(panels) == 1 else panels
+        self.figure_ = panels[0].figure
+        return self
+
+    def _plot_panel(self, ax, result):
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=(0, (1, 2)), zorder=0)
+        curves = [(tau, rows) for tau in result._distinct("tau") for rows in result._distinct("evidence")]
+        one_tau, one_evidence = (len(result._distinct(name)) == 1 for name in ("tau", "evidence"))
+        for at, (tau, rows) in enumerate(curves):
+            own = (result.tau == tau) & (result.evidence == rows)
+            names = [f"n = {rows:g}"] if not one_evidence or one_tau else []
+            names += [f"tau = {tau:g}"] if not one_tau else []
+            style = _LINES[at % len(_LINES)]
+            (line,) = ax.plot(
+                result.score[own], result.expected_positivity[own], label=", ".join(names), linewidth=1.8, **style
+            )
+            self.lines_.append(line)
+            if result.simulated is not None:
+                own = (result.simulated.tau == tau) & (result.simulated.evidence == rows)
+                self.points_.append(
+                    ax.errorbar(
+                        result.simulated.score[own],
+                        result.simulated.test_positivity[own],
+                        yerr=result.simulated.test_positivity_se[own],
+                        linestyle="none",
+                        color=style["color"],
+                        marker=_MARKERS[at % len(_MARKERS)],
+                        markersize=4,
+                        elinewidth=0.9,
+                    )  # fmt: skip
+                )
+        fixed = [f"tau = {result.tau[0]:g}"] if one_tau else [f"n = {result.evidence[0]:g}"] if one_evidence else []
+        ax.set(xlabel="model score", ylabel="expected test positivity", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        ax.set(aspect="equal", title=", ".join([*fixed, f"xi = {result.xi:g}", f"omega = {result.omega:g}"]))
+        ax.legend(loc="upper left", frameon=False, handlelength=2.8)
+        _quiet(ax)
+
+
 def _recall_at(points, bounds):
     precision, recall = points.precision, points.recall
     order = np.argsort(precision, kind="stable")

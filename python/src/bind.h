@@ -75,6 +75,7 @@ auto without_gil(Function&& function) {
   return function();
 }
 
+void bind_bias(nb::module_& module);
 void bind_boundary(nb::module_& module);
 void bind_certify(nb::module_& module);
 void bind_plan(nb::module_& module);

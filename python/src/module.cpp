@@ -84,6 +84,7 @@ NB_MODULE(_core, module) {
       PyErr_SetString(PyExc_ValueError, limen::python::in_python_words(refused.what()).c_str());
     }
   });
+  limen::python::bind_bias(module);
   limen::python::bind_boundary(module);
   limen::python::bind_certify(module);
   limen::python::bind_plan(module);
