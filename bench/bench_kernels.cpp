@@ -433,6 +433,7 @@ int main(int argc, char** argv) {
   make_torch_serial();
   const Data data(static_cast<std::size_t>(batch), vocabulary);
   ModelOptions options;
+  options.encoder = settled(options.encoder, data.label.size());
   print_table("natpn on mlp", data, options);
   options.head.kind = Head::kPostnet;
   print_table("postnet on mlp", data, options);

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   }
   const auto kind = limen::train::parse<limen::train::NetworkKind>(argv[1]);
   limen::train::ModelOptions options;
+  options.encoder = limen::train::settled(options.encoder, 1'000'000);
   options.head.kind = limen::train::parse<limen::train::Head>(argv[2]);
   const int threads = std::atoi(argv[3]);
   const auto batch = static_cast<std::size_t>(std::atoi(argv[4]));

@@ -181,13 +181,16 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   network.choice("--encoder", flags.encoder, "KIND", train::names_of<train::EncoderKind>(),
                  "mlp, sam or ft-transformer");
   network.list("--hidden", encoder.hidden, "Widths of the layers of mlp, and behind sam")->default_str("128,64");
-  network.add("--embedding", encoder.embedding, "N", "Width of a category's embedding, or of a token");
+  network.add(
+      "--embedding", encoder.embedding, "N",
+      "Width of a category's embedding, or of a token [8; ft-transformer: 192 from 200,000 rows on, fewer below]");
   network.add("--dropout", encoder.dropout, "P",
               "Share of units left out in training; sam and ft-transformer: 0 when not given");
   network.choice("--sam", flags.sam, "KIND", train::names_of<train::SamVariant>(), "Variant of sam: 2a, 2e, 3a or 3e");
   network.toggle("--no-residual", flags.no_residual, "sam: interactions alone");
-  network.add("--blocks", encoder.blocks, "N", "Blocks of ft-transformer, layers of sam 3a and 3e");
-  network.add("--heads", encoder.heads, "N", "Attention heads of ft-transformer");
+  network.add("--blocks", encoder.blocks, "N",
+              "Blocks of ft-transformer [3, small tables 2], layers of sam 3a and 3e [2]");
+  network.add("--heads", encoder.heads, "N", "Attention heads of ft-transformer [8, small tables 4]");
   network.choice("--gated", flags.gated, "KIND", train::names_of<train::GatedUnit>(),
                  "Unit of ft-transformer: reglu or geglu");
   network.add("--attention-dropout", encoder.attention_dropout, "P", "ft-transformer: of the attention weights");
@@ -214,7 +217,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
             "Of Adam [0.002 for mlp, 0.001 for sam, 0.0001 for ft-transformer]");
   group.choice("--schedule", flags.schedule, "KIND", train::names_of<train::Schedule>(),
                "Learning rate: constant, cosine, step or plateau");
-  group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step");
+  group.add("--weight-decay", training.weight_decay, "N", "Decoupled, per step [0; ft-transformer: 0.00001]");
   group.add("--embedding-rate", training.embedding_rate, "N", "Learning rate of the embeddings, times the other");
   group.add("--embedding-l2", training.embedding_l2, "N", "Weight of the squares of a step's embeddings in its loss");
   group.add("--token-dropout", training.token_dropout, "P",

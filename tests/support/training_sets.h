@@ -42,6 +42,8 @@ inline train::ModelOptions small_model(train::Head head) {
   train::ModelOptions options;
   options.encoder.hidden = {16, 8};
   options.encoder.embedding = 4;
+  options.encoder.blocks = 2;
+  options.encoder.heads = 4;
   options.encoder.dropout = head == train::Head::kMcDropout ? 0.1 : 0.0;
   options.head.kind = head;
   options.head.latent = 3;

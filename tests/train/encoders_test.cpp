@@ -139,6 +139,8 @@ EncoderOptions small_options(EncoderKind kind) {
   EncoderOptions options;
   options.kind = kind;
   options.embedding = 4;
+  options.blocks = 2;
+  options.heads = 4;
   options.hidden = {6};
   return options;
 }

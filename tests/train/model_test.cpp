@@ -468,6 +468,23 @@ TEST(Prediction, UncertaintyIsLargerWhereItIsLessCertain) {
             "uncertainty: this model has no mutual-information");
 }
 
+TEST(Options, SizesFitTheTableUnlessTheyAreGiven) {
+  EncoderOptions options;
+  EXPECT_EQ(settled(options, 1'000'000).embedding, 8);
+  options.kind = EncoderKind::kFtTransformer;
+  const auto sizes = [&](std::size_t rows) {
+    const EncoderOptions of = settled(options, rows);
+    return std::array{*of.embedding, *of.blocks, *of.heads};
+  };
+  EXPECT_EQ(sizes(200'000), (std::array{192, 3, 8}));  // its reference's
+  EXPECT_EQ(sizes(199'999), (std::array{96, 3, 8}));
+  EXPECT_EQ(sizes(19'999), (std::array{48, 2, 4}));
+  options.embedding = 16;
+  EXPECT_EQ(sizes(1'000'000), (std::array{16, 3, 8}));
+  EXPECT_EQ(default_weight_decay(EncoderKind::kFtTransformer), 1e-5);
+  EXPECT_EQ(default_weight_decay(EncoderKind::kMlp), 0);
+}
+
 TEST(Options, NamesReadBack) {
   for (const std::string& name : names_of<Head>()) EXPECT_EQ(to_string(parse<Head>(name)), name);
   for (const std::string& name : names_of<EncoderKind>()) EXPECT_EQ(to_string(parse<EncoderKind>(name)), name);

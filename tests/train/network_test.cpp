@@ -45,8 +45,9 @@ Rows small_rows(std::size_t count) {
   return rows;
 }
 
-Network make(const Rows& rows, const ModelOptions& options, std::uint64_t seed = 3, int num_threads = 0,
+Network make(const Rows& rows, ModelOptions options, std::uint64_t seed = 3, int num_threads = 0,
              std::optional<NetworkKind> kind = std::nullopt) {
+  options.encoder = settled(options.encoder, rows.label.size());
   double positives = 0;
   for (const std::uint8_t label : rows.label) positives += label;
   return {rows.shape,  options, {static_cast<double>(rows.label.size()) - positives, positives}, seed, "cpu",
@@ -86,6 +87,8 @@ ModelOptions options_of(const Case& which) {
   options.encoder.sam = which.sam;
   options.encoder.gated = which.gated;
   options.encoder.embedding = 8;
+  options.encoder.blocks = 2;
+  options.encoder.heads = 4;
   options.encoder.hidden = {32, 16};
   options.encoder.blocks = which.encoder == EncoderKind::kFtTransformer ? 1 : 2;
   options.encoder.dropout = which.head == Head::kMcDropout ? 0.1 : 0.0;
@@ -363,12 +366,20 @@ TEST(Network, RefusesWhatItCannotBe) {
             "Network: dropout is 0, must be > 0 for mc-dropout");
   EXPECT_EQ(refused([](auto& o) {
               o.encoder.kind = EncoderKind::kFtTransformer;
+              o.encoder.embedding = 8;
               o.encoder.heads = 3;
             }),
             "Network: heads is 3, must divide embedding, 8");
+  EXPECT_EQ(refusal_of([&] {
+              Network(rows.shape, {}, {1, 1}, 0, "cpu");
+            }),
+            "Network: embedding is 0, must be from 1 to 65536");  // not settled
   EXPECT_EQ(refusal_of([] { Network({}, {}, {1, 1}, 0, "cpu"); }), "Network: there are no features");
-  const auto refused_knots = [](std::vector<KnotInput> knots) {
-    return refusal_of([&] { Network({.num_numeric = 2, .num_tokens = {3, 5}, .knots = knots}, {}, {1, 1}, 0, "cpu"); });
+  const ModelOptions sized = {.encoder = settled({}, 5)};
+  const auto refused_knots = [&](std::vector<KnotInput> knots) {
+    return refusal_of([&] {
+      Network({.num_numeric = 2, .num_tokens = {3, 5}, .knots = knots}, sized, {1, 1}, 0, "cpu");
+    });
   };
   EXPECT_EQ(refused_knots({{0, 0}, {1, 1}}), "(not refused)");
   EXPECT_EQ(refused_knots({{2, 0}}),
@@ -380,7 +391,7 @@ TEST(Network, RefusesWhatItCannotBe) {
 TEST(Network, IsComputedWhereItCanBe) {
   const Rows rows = small_rows(5);
   const auto refused = [&](const char* device, std::optional<NetworkKind> kind) {
-    return refusal_of([&] { Network(rows.shape, {}, {1, 1}, 0, device, 0, kind); });
+    return refusal_of([&] { Network(rows.shape, {.encoder = settled({}, 5)}, {1, 1}, 0, device, 0, kind); });
   };
   for (const std::optional<NetworkKind> kind :
        {std::optional<NetworkKind>(), std::optional(NetworkKind::kFused), std::optional(NetworkKind::kPlain)}) {

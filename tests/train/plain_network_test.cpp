@@ -62,6 +62,8 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   ModelOptions base;
   base.encoder.embedding = 8;
+  base.encoder.blocks = 2;
+  base.encoder.heads = 4;
   base.encoder.hidden = {24, 12};
   base.encoder.dropout = 0.2;
   base.head.latent = 5;

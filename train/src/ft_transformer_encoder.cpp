@@ -21,8 +21,8 @@ class FtTransformer final : public AutogradEncoder {
  public:
   FtTransformer(const FeatureShape& shape, const EncoderOptions& options, int num_outputs, std::uint64_t seed,
                 Parameters& parameters, EmbeddingTables& tables)
-      : AutogradEncoder(shape, options.embedding, true),
-        heads_(options.heads),
+      : AutogradEncoder(shape, options.embedding.value(), true),
+        heads_(options.heads.value()),
         gated_(options.gated),
         attention_dropout_(options.attention_dropout),
         feed_forward_dropout_(options.feed_forward_dropout) {
@@ -43,7 +43,7 @@ class FtTransformer final : public AutogradEncoder {
                   add(parameters, name + ".shift", {width_}, 0, seed, false)};
     };
     cls_ = add(parameters, "token.cls", {1, 1, width_}, bound, seed, false);
-    for (int at = 0; at < options.blocks; ++at) {
+    for (int at = 0; at < options.blocks.value(); ++at) {
       const std::string name = "block." + std::to_string(at);
       Block block;
       if (at > 0) block.before_attention = norm(name + ".norm.0");

@@ -137,7 +137,8 @@ std::unique_ptr<Encoder> make_mlp(const FeatureShape& shape, const EncoderOption
   // Small vectors at first: what a rare token adds is learned, not drawn.
   constexpr double kDeviation = 0.05;
   std::vector<int> widths;
-  for (const std::int32_t tokens : shape.num_tokens) widths.push_back(embedding_width(tokens, options.embedding));
+  for (const std::int32_t tokens : shape.num_tokens)
+    widths.push_back(embedding_width(tokens, options.embedding.value()));
   tables = EmbeddingTables(shape, widths, kDeviation, seed);
   std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(tables.row_width() + shape.num_numeric)};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());

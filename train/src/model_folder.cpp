@@ -39,7 +39,7 @@ constexpr std::int64_t kMostWeightBytes = std::int64_t{1} << 34U;
 /// all memory there is.
 double least_size(const FeatureShape& shape, const ModelOptions& options) {
   const EncoderOptions& encoder = options.encoder;
-  const double width = encoder.embedding;
+  const double width = encoder.embedding.value();
   double size = 0;
   for (const std::int32_t tokens : shape.num_tokens) size += tokens * (encoder.kind == EncoderKind::kMlp ? 1 : width);
   double outputs = 1;
@@ -47,9 +47,10 @@ double least_size(const FeatureShape& shape, const ModelOptions& options) {
     outputs = options.head.latent;
     size += (options.head.kind == Head::kPostnet ? 2.0 : 1.0) * options.head.flows * outputs;
   }
-  if (encoder.kind == EncoderKind::kFtTransformer) return size + encoder.blocks * width * width + width * outputs;
+  if (encoder.kind == EncoderKind::kFtTransformer)
+    return size + encoder.blocks.value() * width * width + width * outputs;
   const bool in_layers = encoder.sam == SamVariant::k3A || encoder.sam == SamVariant::k3E;
-  if (encoder.kind == EncoderKind::kSam && in_layers) size += encoder.blocks * width * width;
+  if (encoder.kind == EncoderKind::kSam && in_layers) size += encoder.blocks.value() * width * width;
   double inputs = 1;
   for (const int layer : encoder.hidden) {
     size += inputs * layer;

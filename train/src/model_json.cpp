@@ -88,7 +88,7 @@ TrainOptions read_training(const JsonFields& fields) {
   if (!fields.is_null("batch")) options.batch = read_int(fields, "batch");
   if (!fields.is_null("learning_rate")) options.learning_rate = fields.number("learning_rate");
   options.schedule = read_choice<Schedule>(fields, "schedule");
-  options.weight_decay = fields.number("weight_decay");
+  if (!fields.is_null("weight_decay")) options.weight_decay = fields.number("weight_decay");
   options.clip = fields.number("clip");
   options.token_dropout = fields.number("token_dropout");
   options.embedding_rate = fields.number("embedding_rate");
@@ -159,15 +159,15 @@ Json to_json(const ModelOptions& options) {
   const HeadOptions& head = options.head;
   return {{"head", to_string(head.kind)},
           {"encoder", to_string(encoder.kind)},
-          {"embedding", encoder.embedding},
+          {"embedding", encoder.embedding ? Json(*encoder.embedding) : Json()},
           {"hidden", encoder.hidden},
           {"dropout", encoder.dropout},
           {"attention_dropout", encoder.attention_dropout},
           {"feed_forward_dropout", encoder.feed_forward_dropout},
           {"sam", to_string(encoder.sam)},
           {"residual", encoder.residual},
-          {"blocks", encoder.blocks},
-          {"attention_heads", encoder.heads},
+          {"blocks", encoder.blocks ? Json(*encoder.blocks) : Json()},
+          {"attention_heads", encoder.heads ? Json(*encoder.heads) : Json()},
           {"gated", to_string(encoder.gated)},
           {"latent", head.latent},
           {"flows", head.flows},
@@ -184,7 +184,7 @@ Json to_json(const TrainOptions& options, bool machine) {
                {"batch", options.batch ? Json(*options.batch) : Json()},
                {"learning_rate", options.learning_rate ? Json(*options.learning_rate) : Json()},
                {"schedule", to_string(options.schedule)},
-               {"weight_decay", options.weight_decay},
+               {"weight_decay", options.weight_decay ? Json(*options.weight_decay) : Json()},
                {"clip", options.clip},
                {"token_dropout", options.token_dropout},
                {"embedding_rate", options.embedding_rate},

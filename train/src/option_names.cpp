@@ -123,6 +123,22 @@ template Selection parse<Selection>(std::string_view);
 template Stage parse<Stage>(std::string_view);
 template NetworkKind parse<NetworkKind>(std::string_view);
 
+double default_weight_decay(EncoderKind kind) { return kind == EncoderKind::kFtTransformer ? 1e-5 : 0; }
+
+EncoderOptions settled(EncoderOptions options, std::size_t num_rows) {
+  struct Size {
+    int embedding, blocks, heads;
+  };
+  const Size size = options.kind != EncoderKind::kFtTransformer ? Size{8, 2, 4}
+                    : num_rows >= 200'000                       ? Size{192, 3, 8}
+                    : num_rows >= 20'000                        ? Size{96, 3, 8}
+                                                                : Size{48, 2, 4};
+  if (!options.embedding) options.embedding = size.embedding;
+  if (!options.blocks) options.blocks = size.blocks;
+  if (!options.heads) options.heads = size.heads;
+  return options;
+}
+
 int num_members(const HeadOptions& head) { return head.members.value_or(head.kind == Head::kEnsemble ? 5 : 1); }
 
 int default_batch(std::size_t num_rows) { return num_rows < 100'000 ? 256 : 1024; }
@@ -141,8 +157,8 @@ void validate(const TrainOptions& options) {
   require(batch >= 1 && batch <= (1 << 24), "batch", batch, "1 to 16777216");
   const double learning_rate = options.learning_rate.value_or(1);
   require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate, "above 0");
-  require(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "weight_decay", options.weight_decay,
-          "at least 0");
+  const double decay = options.weight_decay.value_or(0);
+  require(decay >= 0 && std::isfinite(decay), "weight_decay", decay, "at least 0");
   require(options.clip >= 0 && std::isfinite(options.clip), "clip", options.clip, "at least 0");
   const int warm_up = options.warm_up.value_or(0);
   require(warm_up >= 0 && warm_up <= 1000, "warm_up", warm_up, "0 to 1000");

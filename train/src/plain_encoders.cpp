@@ -66,7 +66,7 @@ at::Tensor sam(const EncoderOptions& options, const PlainWeights& weights, at::T
     }
     if (options.residual) x = at::cat({x, f.flatten(1)}, 1);
   } else {
-    for (int block = 0; block < options.blocks; ++block) {
+    for (int block = 0; block < options.blocks.value(); ++block) {
       const std::string name = "sam." + std::to_string(block);
       const at::Tensor s = at::einsum("rid,rjd->rij", {f, at::matmul(f, weights.at(name + ".key"))});
       const at::Tensor sum = options.sam == SamVariant::k3A
@@ -82,9 +82,10 @@ at::Tensor sam(const EncoderOptions& options, const PlainWeights& weights, at::T
 /// What the first `count` tokens take from all tokens of x: softmax(Q K^T / sqrt(d / heads)) V per head, joined.
 at::Tensor attention(const EncoderOptions& options, const PlainWeights& weights, const std::string& name,
                      const at::Tensor& x, std::int64_t count, PlainDropout& drop) {
-  const std::int64_t head = x.size(2) / options.heads;
+  const std::int64_t head = x.size(2) / options.heads.value();
   std::vector<at::Tensor> parts = linear(x, weights, name + ".query_key_value").chunk(3, 2);
-  for (at::Tensor& part : parts) part = part.unflatten(2, {options.heads, head});  // rows x tokens x heads x head
+  for (at::Tensor& part : parts)
+    part = part.unflatten(2, {options.heads.value(), head});  // rows x tokens x heads x head
   const at::Tensor query = parts[0].narrow(1, 0, count);
   const at::Tensor score = at::einsum("rihd,rjhd->rhij", {query, parts[1]}) / std::sqrt(static_cast<double>(head));
   const at::Tensor weight = drop(at::softmax(score, -1), options.attention_dropout);
@@ -94,10 +95,10 @@ at::Tensor attention(const EncoderOptions& options, const PlainWeights& weights,
 at::Tensor ft_transformer(const EncoderOptions& options, const PlainWeights& weights, const at::Tensor& tokens,
                           PlainDropout& drop) {
   at::Tensor x = at::cat({weights.at("token.cls").expand({tokens.size(0), 1, tokens.size(2)}), tokens}, 1);
-  for (int block = 0; block < options.blocks; ++block) {
+  for (int block = 0; block < options.blocks.value(); ++block) {
     const std::string name = "block." + std::to_string(block);
     const at::Tensor normed = block > 0 ? norm(x, weights, name + ".norm.0") : x;
-    const std::int64_t count = block + 1 < options.blocks ? x.size(1) : 1;  // at last CLS alone
+    const std::int64_t count = block + 1 < options.blocks.value() ? x.size(1) : 1;  // at last CLS alone
     x = x.narrow(1, 0, count) + drop(attention(options, weights, name, normed, count, drop), options.dropout);
     const std::vector<at::Tensor> up = linear(norm(x, weights, name + ".norm.1"), weights, name + ".up").chunk(2, 2);
     const at::Tensor gate = options.gated == GatedUnit::kGeglu ? at::gelu(up[1]) : at::relu(up[1]);

@@ -12,7 +12,7 @@ class Sam final : public AutogradEncoder {
  public:
   Sam(const FeatureShape& shape, const EncoderOptions& options, int num_outputs, std::uint64_t seed,
       Parameters& parameters, EmbeddingTables& tables)
-      : AutogradEncoder(shape, options.embedding, false), variant_(options.sam), residual_(options.residual) {
+      : AutogradEncoder(shape, options.embedding.value(), false), variant_(options.sam), residual_(options.residual) {
     add_tokens(shape, seed, parameters, tables);
     const std::int64_t tokens = num_tokens_;
     const double bound = 1 / std::sqrt(static_cast<double>(width_));
@@ -24,7 +24,7 @@ class Sam final : public AutogradEncoder {
       first_ = upper[0].contiguous();
       second_ = upper[1].contiguous();
     } else {
-      for (int block = 0; block < options.blocks; ++block) {
+      for (int block = 0; block < options.blocks.value(); ++block) {
         const std::string name = "sam." + std::to_string(block);
         Interaction part;
         part.key = add(parameters, name + ".key", {width_, width_}, bound, seed, true);

@@ -341,6 +341,8 @@ ModelCard make_card(const TrainTableOptions& options, const std::optional<SplitU
   card.training.batch = options.training.batch.value_or(default_batch(set.train.num_rows));
   card.training.learning_rate =
       options.training.learning_rate.value_or(default_learning_rate(options.model.encoder.kind));
+  card.training.weight_decay = options.training.weight_decay.value_or(default_weight_decay(options.model.encoder.kind));
+  card.model.encoder = settled(options.model.encoder, set.train.num_rows);
   card.class_counts = {static_cast<double>(set.train.num_rows) - positives, positives};
   card.validation_rows = set.validation.num_rows;
   card.members = result.members;

@@ -123,6 +123,7 @@ class Trainer {
  public:
   Trainer(const TrainingSet& data, const ModelOptions& model, const TrainOptions& options, const TrainHooks& hooks)
       : data_(data), model_(model), options_(options), hooks_(hooks) {
+    model_.encoder = settled(model.encoder, data.train.num_rows);
     num_members_ = num_members(model.head);
     if (has_evidence(model.head.kind)) {
       const bool natural = model.head.kind == Head::kNatpn;
@@ -133,7 +134,7 @@ class Trainer {
     learning_rate_ = options.learning_rate.value_or(default_learning_rate(model.encoder.kind));
     batch_ = static_cast<std::size_t>(options.batch.value_or(default_batch(data.train.num_rows)));
     num_batches_ = (data.train.num_rows + batch_ - 1) / batch_;
-    if (hooks.save) fingerprint_ = fingerprint(data, model, options);
+    if (hooks.save) fingerprint_ = fingerprint(data, model_, options);
   }
 
   TrainResult run(std::string_view checkpoint) {
@@ -231,14 +232,15 @@ class Trainer {
     auto last_report = start;
     while (const detail::TrainingBatch* batch = batches.next()) {
       const std::uint64_t step = static_cast<std::uint64_t>(at_.epoch) * num_batches_ + at_.batch;
-      const double loss = network_->train_step(batch->view(), {.learning_rate = learning_rate(at_.epoch, at_.batch),
-                                                               .weight_decay = options_.weight_decay,
-                                                               .clip = options_.clip,
-                                                               .token_dropout = options_.token_dropout,
-                                                               .embedding_rate = options_.embedding_rate,
-                                                               .embedding_l2 = options_.embedding_l2,
-                                                               .seed = mix(seed_of(0, 1) + step),
-                                                               .densities_only = stage() != Stage::kTraining});
+      const double loss = network_->train_step(
+          batch->view(), {.learning_rate = learning_rate(at_.epoch, at_.batch),
+                          .weight_decay = options_.weight_decay.value_or(default_weight_decay(model_.encoder.kind)),
+                          .clip = options_.clip,
+                          .token_dropout = options_.token_dropout,
+                          .embedding_rate = options_.embedding_rate,
+                          .embedding_l2 = options_.embedding_l2,
+                          .seed = mix(seed_of(0, 1) + step),
+                          .densities_only = stage() != Stage::kTraining});
       if (!std::isfinite(loss)) {
         report_divergence("the loss is not a number");
         return false;
@@ -440,7 +442,7 @@ class Trainer {
   }
 
   const TrainingSet& data_;
-  const ModelOptions& model_;
+  ModelOptions model_;
   const TrainOptions& options_;
   const TrainHooks& hooks_;
   int num_members_ = 1;

@@ -48,7 +48,7 @@ void validate(const FeatureShape& shape, const ModelOptions& options, std::array
             ">= 1");
   }
   const EncoderOptions& encoder = options.encoder;
-  require_count("embedding", encoder.embedding);
+  require_count("embedding", encoder.embedding.value_or(0));
   for (std::size_t layer = 0; layer < encoder.hidden.size(); ++layer) {
     require_count("hidden[" + text(layer) + "]", encoder.hidden[layer]);
   }
@@ -57,12 +57,12 @@ void validate(const FeatureShape& shape, const ModelOptions& options, std::array
         std::pair("feed_forward_dropout", encoder.feed_forward_dropout)}) {
     require(rate >= 0 && rate < 1, "Network", name, rate, "in [0, 1)");
   }
-  if (encoder.kind != EncoderKind::kMlp) require_count("blocks", encoder.blocks);
+  if (encoder.kind != EncoderKind::kMlp) require_count("blocks", encoder.blocks.value_or(0));
   if (encoder.kind == EncoderKind::kFtTransformer) {
-    require_count("heads", encoder.heads);
-    if (encoder.embedding % encoder.heads != 0) {
+    require_count("heads", encoder.heads.value_or(0));
+    if (*encoder.embedding % *encoder.heads != 0) {
       throw InvalidInput("Network",
-                         "heads is " + text(encoder.heads) + ", must divide embedding, " + text(encoder.embedding));
+                         "heads is " + text(*encoder.heads) + ", must divide embedding, " + text(*encoder.embedding));
     }
   }
   const HeadOptions& head = options.head;

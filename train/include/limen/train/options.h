@@ -32,7 +32,8 @@ enum class NetworkKind { kFused, kPlain };
 struct EncoderOptions {
   EncoderKind kind = EncoderKind::kMlp;
   /// Width of the embedding of a categorical feature (mlp: at most this; small vocabularies get less), or of a token.
-  int embedding = 8;
+  /// Unset, as blocks and heads: see settled.
+  std::optional<int> embedding = {};
   /// Widths of the hidden layers of mlp, and of the layers behind sam.
   std::vector<int> hidden = {128, 64};
   /// 0 to below 1; mc-dropout needs more than 0. ft-transformer: of what each part adds, which its reference does not
@@ -41,9 +42,9 @@ struct EncoderOptions {
   double attention_dropout = 0.2;     ///< ft-transformer: of the attention weights
   double feed_forward_dropout = 0.1;  ///< ft-transformer: of the inner layer
   SamVariant sam = SamVariant::k2A;
-  bool residual = true;  ///< sam: adds the embeddings to their interactions, or passes them on beside
-  int blocks = 2;        ///< ft-transformer: transformer blocks; sam 3a and 3e: layers of interactions
-  int heads = 4;         ///< ft-transformer: attention heads; divides `embedding`
+  bool residual = true;            ///< sam: adds the embeddings to their interactions, or passes them on beside
+  std::optional<int> blocks = {};  ///< ft-transformer: transformer blocks; sam 3a and 3e: layers of interactions
+  std::optional<int> heads = {};   ///< ft-transformer: attention heads; divides `embedding`
   GatedUnit gated = GatedUnit::kReglu;
 };
 
@@ -70,8 +71,8 @@ struct TrainOptions {
   std::optional<int> batch = {};             ///< rows of a step; unset: see default_batch
   std::optional<double> learning_rate = {};  ///< of Adam; unset: see default_learning_rate
   Schedule schedule = Schedule::kCosine;
-  double weight_decay = 0.0;
-  double clip = 5.0;  ///< largest norm of the gradient; 0: no clipping
+  std::optional<double> weight_decay = {};  ///< decoupled; unset: see default_weight_decay
+  double clip = 5.0;                        ///< largest norm of the gradient; 0: no clipping
   /// In training a token becomes the one of unseen values with this probability, so that it is learned what an unseen
   /// value means. 0 to below 1.
   double token_dropout = 0.0;
@@ -122,6 +123,12 @@ template <typename Choice>
 [[nodiscard]] int default_batch(std::size_t num_rows);
 /// 0.002 for mlp, 0.001 for sam, 0.0001 for ft-transformer, as in its reference.
 [[nodiscard]] double default_learning_rate(EncoderKind kind);
+/// 0.00001 for ft-transformer, as in its reference, else 0.
+[[nodiscard]] double default_weight_decay(EncoderKind kind);
+/// With sizes of the encoder that fit a table of so many training rows where they are not set. mlp and sam: embeddings
+/// of 8, 2 layers of interactions. ft-transformer: those of its reference, tokens of 192 in 3 blocks with 8 heads, from
+/// 200,000 rows on; 96 in 3 with 8 from 20,000; 48 in 2 with 4 below. A network needs settled options.
+[[nodiscard]] EncoderOptions settled(EncoderOptions options, std::size_t num_rows);
 
 /// What a head's column `uncertainty` holds unless something else is asked for: the entropy of the Beta of postnet and
 /// natpn, else the variance between passes or members.
