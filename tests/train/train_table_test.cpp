@@ -528,5 +528,33 @@ TEST(TrainTable, ValidationLabelsHaveNoPartInTheRatesThatChooseTheEpoch) {
   EXPECT_NE(before.model->predict(rows).score, after.model->predict(rows).score);
 }
 
+TEST(TrainTable, EvidenceFallsForValuesThatTrainingNeverHad) {
+  TrainTableOptions options = small_options();
+  options.model.head.kind = Head::kNatpn;
+  options.features.drop = {"id"};
+  const Frame frame = customers(3000, 1);
+  const TrainTableResult result = trained(frame, options);
+  const auto evidence_of = [&](const Frame& rows) {
+    return result.model->predict(result.model->features().encode(rows, {.labels = LabelUse::kIgnore})).evidence;
+  };
+  const std::vector<double> known = evidence_of(frame);
+  for (const char* name : {"city", "income"}) {
+    SCOPED_TRACE(name);
+    Frame changed = frame;
+    for (Column& column : changed.columns) {
+      if (column.name != name) continue;
+      if (auto* text = std::get_if<TextValues>(&column.values)) {
+        for (std::string& value : text->distinct) value += " never seen";
+      } else {
+        for (double& value : std::get<NumberValues>(column.values)) value = 1e9;
+      }
+    }
+    const std::vector<double> unknown = evidence_of(changed);
+    std::size_t lower = 0;
+    for (std::size_t row = 0; row < known.size(); ++row) lower += unknown[row] < known[row] ? 1 : 0;
+    EXPECT_GE(static_cast<double>(lower), 0.95 * static_cast<double>(known.size()));
+  }
+}
+
 }  // namespace
 }  // namespace limen::train

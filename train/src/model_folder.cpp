@@ -21,6 +21,7 @@
 #include "network.h"
 #include "predicting.h"
 #include "tensors.h"
+#include "unseen_values.h"
 #include "value_rates.h"
 
 namespace limen::train {
@@ -131,11 +132,14 @@ struct Model::State {
   std::shared_ptr<const detail::ValueRates> rates = nullptr;
   std::vector<Network> networks = {};
 
-  /// Of rows as the network sees them.
-  [[nodiscard]] NetworkOutput output(const FeatureRows& rows) const {
+  /// Of rows as the network sees them. unseen: of unseen_log_odds, or none.
+  [[nodiscard]] NetworkOutput output(const FeatureRows& rows, const std::vector<double>& unseen = {}) const {
     const std::uint64_t seed = mix(card.training.seed + kGoldenRatio);
     std::vector<NetworkOutput> outputs;
-    for (const Network& network : networks) outputs.push_back(detail::predict_rows(network, rows, seed));
+    for (const Network& network : networks) {
+      outputs.push_back(detail::predict_rows(network, rows, seed));
+      detail::lower_evidence(card.model.head, unseen, outputs.back());
+    }
     return card.model.head.kind == Head::kEnsemble || outputs.size() > 1 ? detail::combine(outputs)
                                                                          : std::move(outputs.front());
   }
@@ -148,6 +152,12 @@ Model::Model(FeatureTransform features, ModelCard card, std::string weights, int
   const FeatureShape shape =
       state_->rates != nullptr ? state_->rates->widened(state_->features.shape()) : state_->features.shape();
   if (law && !law->is_silent()) state_->law = std::move(law);
+  const std::vector<double>& unseen = state_->card.unseen_rows;
+  if (!unseen.empty() && unseen.size() != state_->features.shape().num_categorical()) {
+    throw InvalidInput("model.json", "\"metrics.unseen_rows\" has " + std::to_string(unseen.size()) +
+                                         " counts, there are " +
+                                         std::to_string(state_->features.shape().num_categorical()) + " features");
+  }
   if (state_->law && state_->law->num_columns != state_->features.shape().num_categorical()) {
     throw InvalidInput(kLawFile, "is a law of " + std::to_string(state_->law->num_columns) +
                                      " columns, the model has " +
@@ -204,7 +214,12 @@ Prediction Model::predict(const FeatureRows& rows) const {
     throw InvalidInput("predict", "the rows are not of this model's features");
   }
   const detail::ValueRates* rates = state_->rates.get();
-  NetworkOutput output = state_->output(rates != nullptr ? rates->widened(shape, rows) : rows);
+  std::vector<double> unseen;
+  const ModelCard& card = state_->card;
+  if (has_evidence(card.model.head.kind) && !card.unseen_rows.empty()) {
+    unseen = detail::unseen_log_odds(shape, rows, card.unseen_rows, card.class_counts[0] + card.class_counts[1]);
+  }
+  NetworkOutput output = state_->output(rates != nullptr ? rates->widened(shape, rows) : rows, unseen);
   Prediction prediction = {.score = std::move(output.score),
                            .entropy = std::move(output.entropy),
                            .evidence = std::move(output.evidence),

@@ -238,6 +238,7 @@ Json to_json(const ModelCard& card) {
   json["split"] = card.split ? to_json(*card.split) : Json();
   json["metrics"] = {{"training_negatives", card.class_counts[0]},
                      {"training_positives", card.class_counts[1]},
+                     {"unseen_rows", card.unseen_rows},
                      {"validation_rows", card.validation_rows},
                      {"average_precision", card.average_precision},
                      {"roc_auc", card.roc_auc},
@@ -273,6 +274,10 @@ ModelCard read_card(const JsonFields& fields) {
   }
   const JsonFields metrics = fields.object("metrics");
   card.class_counts = {metrics.number("training_negatives"), metrics.number("training_positives")};
+  for (const nlohmann::json& rows : metrics.list("unseen_rows")) {
+    if (!rows.is_number() || !(rows.get<double>() >= 0)) metrics.refuse("unseen_rows", "is no list of counts");
+    card.unseen_rows.push_back(rows.get<double>());
+  }
   card.validation_rows = static_cast<std::size_t>(metrics.integer("validation_rows", 0, kMostRows));
   card.average_precision = metrics.number("average_precision");
   card.roc_auc = metrics.number("roc_auc");

@@ -17,6 +17,7 @@
 #include "limen/train/fingerprint.h"
 #include "limen/train/table_parts.h"
 #include "uncertainty_choice.h"
+#include "unseen_values.h"
 #include "value_rates.h"
 
 namespace limen::train {
@@ -344,6 +345,7 @@ ModelCard make_card(const TrainTableOptions& options, const std::optional<SplitU
   card.training.weight_decay = options.training.weight_decay.value_or(default_weight_decay(options.model.encoder.kind));
   card.model.encoder = settled(options.model.encoder, set.train.num_rows);
   card.class_counts = {static_cast<double>(set.train.num_rows) - positives, positives};
+  card.unseen_rows = detail::unseen_rows(set.shape, set.train);
   card.validation_rows = set.validation.num_rows;
   card.members = result.members;
   card.average_precision = result.average_precision;

@@ -61,6 +61,8 @@ struct ModelCard {
   TableUse table = {};
   std::optional<SplitUse> split = std::nullopt;  ///< unset: all rows were for training
   std::array<double, 2> class_counts = {};       ///< negatives and positives that it learned from
+  /// For every categorical feature the training rows whose value counts as unseen, since it is rare; empty: not known.
+  std::vector<double> unseen_rows = {};
   std::size_t validation_rows = 0;
   int members = 1;  ///< networks that were trained to the end
   double average_precision = 0;
