@@ -22,6 +22,7 @@
 #include "encoder.h"
 #include "fused_network.h"
 #include "kernels.h"
+#include "layer_loops.h"
 #include "limen/base/random.h"
 #include "plain_adam.h"
 #include "plain_heads.h"
@@ -190,7 +191,7 @@ std::vector<Part> layer_parts(const EncoderOptions& options, int latent, std::si
       {"bias_relu",
        [=] {
          for_layers([&](int width) {
-           kernels().bias_relu(value->data(), bias->data(), mask->data(), kChunkRows, static_cast<std::size_t>(width));
+           bias_relu(value->data(), bias->data(), mask->data(), kChunkRows, static_cast<std::size_t>(width));
          });
        },
        [=] {
@@ -200,8 +201,7 @@ std::vector<Part> layer_parts(const EncoderOptions& options, int latent, std::si
       {"relu_backward",
        [=] {
          for_layers([&](int width) {
-           kernels().relu_backward(value->data(), mask->data(), 1.0F, bias->data(), kChunkRows,
-                                   static_cast<std::size_t>(width));
+           relu_backward(value->data(), mask->data(), 1.0F, bias->data(), kChunkRows, static_cast<std::size_t>(width));
          });
        },
        [=] {
@@ -211,10 +211,9 @@ std::vector<Part> layer_parts(const EncoderOptions& options, int latent, std::si
            vector(*bias, width).add_(gradient.sum(0));
          });
        }},
-      {"add_bias", [=] { for_chunks([&] { kernels().add_bias(value->data(), bias->data(), kChunkRows, last); }); },
+      {"add_bias", [=] { for_chunks([&] { add_bias(value->data(), bias->data(), kChunkRows, last); }); },
        [=] { for_chunks([&] { matrix(*value, latent).add_(vector(*bias, latent)); }); }},
-      {"column_sums",
-       [=] { for_chunks([&] { kernels().column_sums(value->data(), bias->data(), kChunkRows, last); }); },
+      {"column_sums", [=] { for_chunks([&] { column_sums(value->data(), bias->data(), kChunkRows, last); }); },
        [=] { for_chunks([&] { vector(*bias, latent).add_(matrix(*value, latent).sum(0)); }); }},
       {"Dropout::fill",
        [=] {
@@ -246,7 +245,7 @@ std::vector<Part> weight_parts(const std::shared_ptr<Parameters>& parameters, st
            [=] {
              for (std::size_t group = 1; group < groups; ++group) {
                for (const Parameters::Block& block : parameters->blocks()) {
-                 kernels().add(&(*sum)[block.offset], &(*gradient)[block.offset], block.size);
+                 add(&(*sum)[block.offset], &(*gradient)[block.offset], block.size);
                }
              }
            },
@@ -257,7 +256,7 @@ std::vector<Part> weight_parts(const std::shared_ptr<Parameters>& parameters, st
            [=] {
              double square = 0;
              for (const Parameters::Block& block : parameters->blocks()) {
-               square += kernels().square_norm(&(*gradient)[block.offset], block.size);
+               square += square_norm(&(*gradient)[block.offset], block.size);
              }
              if (square < 0) std::abort();
            },

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "layer_loops.h"
+
 namespace limen::train {
 namespace {
 
@@ -100,7 +102,7 @@ void AutogradEncoder::backward(const Parameters& parameters, const EmbeddingTabl
   for (std::size_t at = 0; at < parameters.list.size(); ++at) {
     if (!gradients[at].defined()) continue;
     const Parameter& parameter = parameters.list[at];
-    kernels().add(gradient + parameter.offset, gradients[at].contiguous().data_ptr<float>(), parameter.size);
+    train::add(gradient + parameter.offset, gradients[at].contiguous().data_ptr<float>(), parameter.size);
   }
   if (num_categorical_ > 0) {
     const at::Tensor rows = gradients.back().contiguous();

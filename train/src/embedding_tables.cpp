@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "layer_loops.h"
 #include "limen/base/random.h"
 #include "parameters.h"
 
@@ -122,7 +123,7 @@ double EmbeddingTables::reduce(std::size_t feature, const std::int32_t* tokens, 
     float* next = sum_of(touched, table, token + 1);
     for (std::size_t at = 0; at < table.width; ++at) next[at] += part * from[at];
   }
-  return kernels().square_norm(touched.gradient.data(), touched.token.size() * table.width);
+  return square_norm(touched.gradient.data(), touched.token.size() * table.width);
 }
 
 void EmbeddingTables::step(std::size_t feature, const Step& step) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "layer_loops.h"
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
 #include "limen/base/random.h"
@@ -214,9 +215,9 @@ double FusedNetwork::take_step(const Batch& batch, double loss) {
       }
       const Parameters::Block& block = buffers_->blocks[task - features];
       for (std::size_t group = 1; group < batch.num_groups; ++group) {
-        kernels().add(&total[block.offset], &buffers_->gradient[group][block.offset], block.size);
+        add(&total[block.offset], &buffers_->gradient[group][block.offset], block.size);
       }
-      squares[task] = kernels().square_norm(&total[block.offset], block.size);
+      squares[task] = square_norm(&total[block.offset], block.size);
     });
     for (const double part : squares) square += part;
   }
@@ -227,8 +228,8 @@ double FusedNetwork::take_step(const Batch& batch, double loss) {
       for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += buffers_->head_gradient[group][at];
     }
     head_gradient = head_->weight_gradient(sum);
-    square += kernels().square_norm(head_gradient.data(), head_gradient.size());
-    if (learns_norm) square += kernels().square_norm(buffers_->norm_gradient.data(), buffers_->norm_gradient.size());
+    square += square_norm(head_gradient.data(), head_gradient.size());
+    if (learns_norm) square += square_norm(buffers_->norm_gradient.data(), buffers_->norm_gradient.size());
   }
   if (!std::isfinite(loss) || !std::isfinite(square)) return kNan;
 

@@ -373,59 +373,6 @@ void natural_predict(const NaturalView& view, const float* latent, std::size_t r
   }
 }
 
-void bias_relu(float* value, const float* bias, const float* mask, std::size_t rows, std::size_t width) {
-  for (std::size_t row = 0; row < rows; ++row, value += width) {
-    // Written so that NaN passes.
-    for (std::size_t at = 0; at < width; ++at) {
-      const float sum = value[at] + bias[at];
-      value[at] = sum < 0 ? 0 : sum;
-    }
-    if (mask == nullptr) continue;
-    for (std::size_t at = 0; at < width; ++at) value[at] *= mask[at];
-    mask += width;
-  }
-}
-
-void add_bias(float* value, const float* bias, std::size_t rows, std::size_t width) {
-  for (std::size_t row = 0; row < rows; ++row, value += width) {
-    for (std::size_t at = 0; at < width; ++at) value[at] += bias[at];
-  }
-}
-
-void relu_backward(float* gradient, const float* value, float scale, float* bias, std::size_t rows, std::size_t width) {
-  for (std::size_t row = 0; row < rows; ++row, gradient += width, value += width) {
-    for (std::size_t at = 0; at < width; ++at) {
-      const float scaled = gradient[at] * scale;
-      gradient[at] = value[at] > 0 ? scaled : 0;
-      bias[at] += gradient[at];
-    }
-  }
-}
-
-void column_sums(const float* gradient, float* bias, std::size_t rows, std::size_t width) {
-  for (std::size_t row = 0; row < rows; ++row, gradient += width) {
-    for (std::size_t at = 0; at < width; ++at) bias[at] += gradient[at];
-  }
-}
-
-void add(float* sum, const float* value, std::size_t size) {
-  for (std::size_t at = 0; at < size; ++at) sum[at] += value[at];
-}
-
-double square_norm(const float* value, std::size_t size) {
-  double partial[8] = {};
-  std::size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    for (std::size_t lane = 0; lane < 8; ++lane) {
-      partial[lane] += static_cast<double>(value[at + lane]) * static_cast<double>(value[at + lane]);
-    }
-  }
-  for (; at < size; ++at) partial[0] += static_cast<double>(value[at]) * static_cast<double>(value[at]);
-  double sum = 0;
-  for (const double part : partial) sum += part;
-  return sum;
-}
-
 void adam(float* value, float* first, float* second, const float* gradient, std::size_t size, const AdamStep& step) {
   const AdamStep s = step;
   for (std::size_t at = 0; at < size; ++at) {
@@ -440,8 +387,7 @@ void adam(float* value, float* first, float* second, const float* gradient, std:
 }  // namespace
 
 extern const Kernels LIMEN_KERNELS;
-const Kernels LIMEN_KERNELS = {
-    posterior_scratch, posterior_loss, posterior_predict, natural_loss, natural_predict, bias_relu,
-    add_bias,          relu_backward,  column_sums,       add,          square_norm,     adam};
+const Kernels LIMEN_KERNELS = {posterior_scratch, posterior_loss,  posterior_predict,
+                               natural_loss,      natural_predict, adam};
 
 }  // namespace limen::train

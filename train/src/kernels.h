@@ -86,16 +86,6 @@ struct Kernels {
                          double weight, bool likelihood, const PosteriorGradient& gradient, double* scratch);
   void (*natural_predict)(const NaturalView& view, const float* latent, std::size_t rows, const PosteriorRows& out,
                           double* log_density, double* scratch);
-  /// value = max(value + bias, 0), times mask when there is one; rows x width.
-  void (*bias_relu)(float* value, const float* bias, const float* mask, std::size_t rows, std::size_t width);
-  void (*add_bias)(float* value, const float* bias, std::size_t rows, std::size_t width);
-  /// gradient = value > 0 ? gradient * scale : 0, where value is what bias_relu left; its column sums are added to
-  /// `bias`.
-  void (*relu_backward)(float* gradient, const float* value, float scale, float* bias, std::size_t rows,
-                        std::size_t width);
-  void (*column_sums)(const float* gradient, float* bias, std::size_t rows, std::size_t width);
-  void (*add)(float* sum, const float* value, std::size_t size);
-  double (*square_norm)(const float* value, std::size_t size);
   /// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019).
   void (*adam)(float* value, float* first, float* second, const float* gradient, std::size_t size,
                const AdamStep& step);

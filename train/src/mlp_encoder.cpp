@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encoder.h"
+#include "layer_loops.h"
 #include "limen/base/uninitialized_vector.h"
 
 namespace limen::train {
@@ -74,7 +75,7 @@ class MlpEncoder final : public Encoder {
       const auto outputs = static_cast<std::size_t>(layer.outputs);
       const float* bias = &parameters.value[layer.bias];
       if (last) {
-        kernels().add_bias(to, bias, input.rows, outputs);
+        add_bias(to, bias, input.rows, outputs);
         continue;
       }
       const float* mask = nullptr;
@@ -83,7 +84,7 @@ class MlpEncoder final : public Encoder {
         dropout.fill(at, workspace.mask.data(), input.rows, outputs);
         mask = workspace.mask.data();
       }
-      kernels().bias_relu(to, bias, mask, input.rows, outputs);
+      bias_relu(to, bias, mask, input.rows, outputs);
     }
   }
 
@@ -98,11 +99,11 @@ class MlpEncoder final : public Encoder {
       const float* from = out_gradient;
       const auto outputs = static_cast<std::size_t>(layer.outputs);
       if (last) {
-        kernels().column_sums(from, gradient + layer.bias, workspace.rows, outputs);
+        column_sums(from, gradient + layer.bias, workspace.rows, outputs);
       } else {
         float* own = workspace.gradient[at + 1].data();
-        kernels().relu_backward(own, workspace.activation[at + 1].data(), workspace.scale, gradient + layer.bias,
-                                workspace.rows, outputs);
+        relu_backward(own, workspace.activation[at + 1].data(), workspace.scale, gradient + layer.bias, workspace.rows,
+                      outputs);
         from = own;
       }
       const at::Tensor delta = view(from, rows, layer.outputs);
