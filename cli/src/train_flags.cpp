@@ -237,8 +237,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.footer(
       "Example: limen train data.csv --label clicked --tau 3 --split 0.6,0.2,0.2 -o model\n"
       "         limen predict model data.csv --part holdout -o holdout.csv\n"
-      "MODEL holds model.json, weights.safetensors, evidence.json where a law of evidence was found, and\n"
-      "training.jsonl, the log of the epochs.");
+      "MODEL holds model.json, weights.safetensors, evidence.json where a law of evidence was found, rates.json where\n"
+      "columns have many values, and training.jsonl, the log of the epochs.");
 }
 
 void add_device_flags(FlagGroup& group, std::string& device, std::string& network) {

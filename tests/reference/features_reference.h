@@ -237,7 +237,7 @@ class FeaturesReference {
     const std::int64_t span = limen::days_since_epoch(*limen::parse_date(*distinct.rbegin())) -
                               limen::days_since_epoch(*limen::parse_date(*distinct.begin()));
     for (int which = 0; which < 4; ++which) {
-      if ((which == 2 && span < 62) || (which == 3 && span < 366)) continue;
+      if ((which == 2 && span < 366) || (which == 3 && span < 731)) continue;
       std::vector<std::string> train_parts, parts;
       for (const std::string& text : train) train_parts.push_back(part(text, which));
       for (const std::string& text : values) parts.push_back(part(text, which));

@@ -99,7 +99,7 @@ std::vector<DatePartEncoding> DateCounter::parts(std::int64_t min_count) const {
   const std::int64_t span = last_day_ - first_day_;
   for (std::size_t at = 0; at < kDateParts.size(); ++at) {
     const DatePart part = kDateParts[at];
-    if ((part == DatePart::kDay && span < 62) || (part == DatePart::kMonth && span < 366)) continue;
+    if ((part == DatePart::kDay && span < 366) || (part == DatePart::kMonth && span < 731)) continue;
     DatePartEncoding encoding{.part = part};
     int num_seen = 0;
     for (int value = 0; value < kMostPartValues; ++value) {

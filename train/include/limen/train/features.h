@@ -112,9 +112,10 @@ struct TransformData;
 /// frequent ones first, or the buckets of the hash: FNV-1a of 64 bits over the bytes, finalised by splitmix64, the high
 /// 32 bits scaled to the number of buckets. An empty text is a missing value.
 ///
-/// Date column: one token each for hour and weekday, for the day of the month when training spans at least 62 days, and
-/// for the month when it spans at least 366; only those that take two or more values. A position in time itself is not
-/// an input: rows to be predicted lie in the future, where no training row was.
+/// Date column: one token each for hour and weekday, for the day of the month when training spans at least 366 days,
+/// and for the month when it spans at least 731: in a few months a day of the month is a name of a few days, whose
+/// weather a network learns by heart; only those that take two or more values. A position in time itself is not an
+/// input: rows to be predicted lie in the future, where no training row was.
 class FeatureTransform {
  public:
   [[nodiscard]] const FeatureShape& shape() const;
