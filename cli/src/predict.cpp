@@ -177,6 +177,7 @@ int run(const PredictFlags& flags) {
     throw InvalidInput(fmt::format("--keep: {} is a column that predict adds", limen::quoted(name)));
   }
 
+  const std::optional<train::Uncertainty> wanted = flags.all_columns ? std::nullopt : std::optional(kind);
   std::uint64_t first_row = 0;
   double positives = 0;
   std::uint64_t dropped = 0;
@@ -199,7 +200,7 @@ int run(const PredictFlags& flags) {
     const bool chooses = std::ranges::find(keep, std::uint8_t{0}) != keep.end();
     train::FeatureRows chosen;
     if (chooses) train::add_rows(model.features().shape(), rows, keep, chosen);
-    const train::Prediction prediction = model.predict(chooses ? chosen : rows);
+    const train::Prediction prediction = model.predict(chooses ? chosen : rows, wanted);
     std::size_t next = 0;
     if (flags.row_number) {
       auto& numbers = std::get<std::vector<std::int64_t>>(values[next++]);

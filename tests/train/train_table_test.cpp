@@ -499,6 +499,9 @@ TEST(TrainTable, AFolderWithRatesReadsBack) {
   const Model read = Model::load(folder.path(""));
   EXPECT_EQ(read.predict(rows).score, result.model->predict(rows).score);
   EXPECT_EQ(read.predict(rows).counted_evidence, result.model->predict(rows).counted_evidence);
+  EXPECT_EQ(read.predict(rows, Uncertainty::kCountedEvidence).counted_evidence, read.predict(rows).counted_evidence);
+  EXPECT_EQ(read.predict(rows, Uncertainty::kEntropy).entropy, read.predict(rows).entropy);
+  EXPECT_FALSE(read.predict(rows, Uncertainty::kEntropy).has(Uncertainty::kCountedEvidence));
   EXPECT_EQ(read.uncertainty(), result.model->uncertainty());
   EXPECT_EQ(read.card().uncertainty->why, result.model->card().uncertainty->why);
   std::string rates = folder.read("rates.json");

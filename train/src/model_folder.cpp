@@ -206,7 +206,7 @@ Uncertainty Model::uncertainty() const {
   return card.uncertainty ? card.uncertainty->kind : default_uncertainty(card.model.head.kind);
 }
 
-Prediction Model::predict(const FeatureRows& rows) const {
+Prediction Model::predict(const FeatureRows& rows, std::optional<Uncertainty> wanted) const {
   const FeatureShape& shape = state_->features.shape();
   if (rows.numeric.size() != rows.num_rows * shape.num_numeric ||
       rows.categorical.size() != rows.num_rows * shape.num_categorical() ||
@@ -225,7 +225,7 @@ Prediction Model::predict(const FeatureRows& rows) const {
                            .evidence = std::move(output.evidence),
                            .variance = std::move(output.variance),
                            .mutual_information = std::move(output.mutual_information)};
-  if (rates != nullptr) {
+  if (rates != nullptr && wanted.value_or(Uncertainty::kCountedEvidence) == Uncertainty::kCountedEvidence) {
     using More = detail::ValueRates::More;
     const std::vector<double> more = rates->step(shape, rows);
     prediction.counted_evidence =

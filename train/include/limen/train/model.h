@@ -125,8 +125,9 @@ class Model {
   [[nodiscard]] Uncertainty uncertainty() const;
 
   /// rows: as features().encode gives them. The prediction of a row depends on the row and the model alone, to the last
-  /// bit: not on the rows around it. Throws InvalidInput.
-  [[nodiscard]] Prediction predict(const FeatureRows& rows) const;
+  /// bit: not on the rows around it. wanted: the only measure that will be asked for; unset: any. Counted evidence asks
+  /// the network three times, so it is left out where another one is wanted. Throws InvalidInput.
+  [[nodiscard]] Prediction predict(const FeatureRows& rows, std::optional<Uncertainty> wanted = std::nullopt) const;
 
   /// Writes the folder, which must exist. Each file takes its place at once, model.json as the last. Throws IoError.
   void save(const std::string& folder) const;
