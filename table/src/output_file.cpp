@@ -109,12 +109,17 @@ void OutputFile::commit() {
       return ::linkat(AT_FDCWD, descriptor_path.c_str(), AT_FDCWD, candidate.c_str(), AT_SYMLINK_FOLLOW) == 0;
     });
   }
+  // At once: killed between the two, a process leaves a file of the temporary name behind. A file of such a name was
+  // open under it all the time, and has to be closed first, because some file systems report a full disk only then.
+  const auto rename_temporary = [this] {
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+    temporary_.clear();
+  };
+  if (is_unnamed_) rename_temporary();
   const int descriptor = descriptor_;
   descriptor_ = kClosed;
   if (::close(descriptor) != 0 && errno != EINTR) fail(errno);
-  if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
-  temporary_.clear();
+  if (!temporary_.empty()) rename_temporary();
 }
 
 void OutputFile::flush() {
