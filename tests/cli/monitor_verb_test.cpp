@@ -313,7 +313,9 @@ TEST_F(MonitorVerb, RunsThatAreKilledLoseNothingAndCountNothingTwice) {
   EXPECT_GT(killed, 5);
   EXPECT_GT(before_writing, 2);
   // A run that is killed between giving the new state a name and renaming it, a few microseconds, leaves a file.
-  EXPECT_LE(std::ranges::count_if(file_names(), [](const std::string& name) { return name.find(".tmp") != std::string::npos; }), 2);
+  EXPECT_LE(std::ranges::count_if(file_names(),
+                                  [](const std::string& name) { return name.find(".tmp") != std::string::npos; }),
+            2);
 }
 
 }  // namespace

@@ -125,6 +125,20 @@ TEST(Choose, UsesAnUncertaintyThatInforms) {
 }
 
 // What is expected is what rows of the same kind, never seen, then show.
+TEST(Choose, TakesAnInformationTestThatWasMadeAlready) {
+  const Rows rows = make_rows({.size = 6000, .effect = 3}, 5);
+  const Grid grid = narrow_grid(rows);
+  const Objective objective = max_recall_at_precision(parse_rational("0.7"));
+  const Choice own = choose(grid, objective);
+  ChooseOptions options;
+  options.information = own.information;
+  EXPECT_EQ(chosen_by(choose(grid, objective, options)), chosen_by(own));
+  // It is the one that decides: with a test that found nothing the same grid ends at one threshold.
+  ASSERT_NE(own.chosen, 0U);
+  options.information->p_value = 0.5;
+  EXPECT_EQ(choose(grid, objective, options).chosen, 0U);
+}
+
 TEST(Choose, ExpectsWhatFreshRowsShow) {
   int precision_inside = 0;
   const int sets = kSets / 10;

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "choose/joint.h"
@@ -211,12 +210,14 @@ Judged judge(const std::vector<Candidate>& candidates, const std::vector<Table>&
       }
       const std::vector<double> rates = learn(candidate, learnt, learnt_near, objective);
       for (std::size_t cell = 0; cell < rates.size(); ++cell) {
-        if (table.cells[cell].rows == 0) continue;
-        left_out.entries.push_back({rates[cell], fold, cell, table.cells[cell] - learnt.cells[cell]});
+        const Counts counts = table.cells[cell] - learnt.cells[cell];
+        if (counts.rows > 0) left_out.entries.push_back({rates[cell], fold, cell, counts});
       }
       // As deployed: the stop that is best on the rows learnt from.
-      std::vector<std::size_t> by_rate(rates.size());
-      std::iota(by_rate.begin(), by_rate.end(), std::size_t{0});
+      std::vector<std::size_t> by_rate;
+      for (std::size_t cell = 0; cell < rates.size(); ++cell) {
+        if (table.cells[cell].rows > 0) by_rate.push_back(cell);
+      }
       std::stable_sort(by_rate.begin(), by_rate.end(),
                        [&](std::size_t a, std::size_t b) { return rates[a] > rates[b]; });
       const Totals totals = learnt.totals();
@@ -303,7 +304,7 @@ Choice choose(const Grid& grid, const Objective& objective, const ChooseOptions&
   validate(objective);
   const std::int64_t near_rows = rows_near_decision(grid, score_chain(grid), objective);
   Choice choice;
-  choice.information = test_information(grid, near_rows, options.seed);
+  choice.information = options.information ? *options.information : test_information(grid, near_rows, options.seed);
   const double p = choice.information.p();
   const bool informs = choice.information.testable && p < options.significance;
   choice.candidates.push_back({.method = Method::kSt, .levels = 1});

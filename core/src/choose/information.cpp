@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "limen/base/random.h"
@@ -149,6 +150,39 @@ class ScoreTest {
   TermMatrix inverse_{};
 };
 
+/// The places of a stratum's rows, cell after cell, that are not taken yet. Kept as the number up to each cell, so that
+/// finding a place and taking it are two loops without branches, which the compiler vectorises: about twice as fast
+/// as going from cell to cell.
+class PlacesLeft {
+ public:
+  void fill(const Stratum& stratum) {
+    size_ = (stratum.cells.size() + kBlock - 1) / kBlock * kBlock;
+    up_to_.assign(size_, std::numeric_limits<std::int32_t>::max());
+    std::int32_t sum = 0;
+    for (std::size_t cell = 0; cell < stratum.cells.size(); ++cell) {
+      up_to_[cell] = sum += static_cast<std::int32_t>(stratum.cells[cell].rows);
+    }
+  }
+  void take(std::uint64_t place) {
+    const auto wanted = static_cast<std::int32_t>(place);
+    std::int32_t cell = 0;
+    for (std::size_t block = 0; block < size_; block += kBlock) {
+      for (std::size_t at = block; at < block + kBlock; ++at) cell += up_to_[at] <= wanted ? 1 : 0;
+    }
+    for (std::size_t block = 0; block < size_; block += kBlock) {
+      for (std::size_t at = block; at < block + kBlock; ++at) {
+        up_to_[at] -= static_cast<std::int32_t>(at) >= cell ? 1 : 0;
+      }
+    }
+  }
+  [[nodiscard]] std::int64_t of(std::size_t cell) const { return up_to_[cell] - (cell > 0 ? up_to_[cell - 1] : 0); }
+
+ private:
+  static constexpr std::size_t kBlock = 8;
+  std::size_t size_ = 0;
+  std::vector<std::int32_t> up_to_;
+};
+
 double permutation_p(const std::vector<Stratum>& strata, std::uint64_t seed) {
   const ScoreTest test(strata);
   Terms observed{};
@@ -160,6 +194,7 @@ double permutation_p(const std::vector<Stratum>& strata, std::uint64_t seed) {
   const double statistic = test(observed) * (1 - 1e-9);
   CounterRandom random(seed, 0);
   int as_large = 0;
+  PlacesLeft left;
   for (int permutation = 0; permutation < kPermutations; ++permutation) {
     Terms sums{};
     for (const Stratum& stratum : strata) {
@@ -167,25 +202,14 @@ double permutation_p(const std::vector<Stratum>& strata, std::uint64_t seed) {
       const bool draw_positives = 2 * stratum.total.positives <= stratum.total.rows;
       const std::int64_t draws =
           draw_positives ? stratum.total.positives : stratum.total.rows - stratum.total.positives;
-      std::vector<std::int64_t> left;
-      for (const Stratum::Cell& cell : stratum.cells) left.push_back(cell.rows);
-      std::int64_t places = stratum.total.rows;
-      Terms drawn{};
+      left.fill(stratum);
       for (std::int64_t draw = 0; draw < draws; ++draw) {
-        auto place = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(places--)));
-        std::size_t cell = 0;
-        while (place >= left[cell]) place -= left[cell++];
-        --left[cell];
-        for (std::size_t at = 0; at < kTerms; ++at) drawn[at] += stratum.cells[cell].terms[at];
+        left.take(random.below(static_cast<std::uint64_t>(stratum.total.rows - draw)));
       }
-      for (std::size_t at = 0; at < kTerms; ++at) {
-        if (draw_positives) {
-          sums[at] += drawn[at];
-          continue;
-        }
-        double all = 0;
-        for (const Stratum::Cell& cell : stratum.cells) all += static_cast<double>(cell.rows) * cell.terms[at];
-        sums[at] += all - drawn[at];
+      for (std::size_t cell = 0; cell < stratum.cells.size(); ++cell) {
+        const std::int64_t not_drawn = left.of(cell);
+        const auto positives = static_cast<double>(draw_positives ? stratum.cells[cell].rows - not_drawn : not_drawn);
+        for (std::size_t at = 0; at < kTerms; ++at) sums[at] += positives * stratum.cells[cell].terms[at];
       }
     }
     as_large += test(sums) >= statistic ? 1 : 0;
@@ -209,7 +233,8 @@ Information test_information(const Grid& grid, std::int64_t near_rows, std::uint
   const double twice = 2 * (log_likelihood(strata, true, scale) - log_likelihood(strata, false, scale));
   information.p_value =
       twice > 0 ? boost::math::cdf(boost::math::complement(boost::math::chi_squared(kTerms), twice)) : 1;
-  if (scale == 1 && rarer <= kPermuted) information.permutation_p_value = permutation_p(strata, seed);
+  const bool countable = near.total().rows < std::numeric_limits<std::int32_t>::max();  // by PlacesLeft
+  if (scale == 1 && rarer <= kPermuted && countable) information.permutation_p_value = permutation_p(strata, seed);
   return information;
 }
 

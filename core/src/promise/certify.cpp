@@ -303,7 +303,7 @@ void append_step(Walk& walk, const std::vector<std::optional<double>>& threshold
 }
 
 Walk walk_along(const Grid& grid, const Chain& chain, const Objective& objective, double tested_per_learning,
-                const SmoothFit* smooth) {
+                const SmoothCuts* smooth) {
   Walk walk{grid.edges, std::vector<std::vector<double>>(grid.num_levels())};
   const std::vector<Stop> stops = stops_of(chain);
   if (stops.empty()) return walk;
@@ -371,7 +371,8 @@ class Learner {
     const Grid grid = count_distinct(rows_, std::move(level_edges), units_);
     if (method == Method::kSmooth) {
       const SmoothFit smooth(grid, objective_);
-      return walk_along(grid, smooth.chain(), objective_, tested_per_learning, &smooth);
+      const SmoothCuts cuts(smooth);
+      return walk_along(grid, smooth.chain(), objective_, tested_per_learning, &cuts);
     }
     return walk_along(grid, hull_chain(grid), objective_, tested_per_learning, nullptr);
   }
@@ -781,15 +782,20 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
     }
     return learnt;
   }
-  split.share = share;
-  learning = rows.collect(split);
+  ChooseOptions choosing;
+  if (share == split.share && !reach) {
+    choosing.information = information;  // these are the rows that learn
+  } else {
+    split.share = share;
+    learning = rows.collect(split);
+  }
   if (!learning.has_both_classes()) {
     information.testable = false;
     learnt.choice = settle_for_one(information);
     if (!betting) learnt.walk = one_threshold();
     return learnt;
   }
-  learnt.choice = choose(Learner(learning, objective).narrow(), objective);
+  learnt.choice = choose(Learner(learning, objective).narrow(), objective, choosing);
   if (learnt.choice->chosen != 0 && learnt.choice->best().gain < kWorthLearning) {
     learnt.choice->why += ", which is not worth the rows it takes to learn it: one threshold";
     learnt.choice->chosen = 0;

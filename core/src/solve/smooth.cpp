@@ -20,6 +20,7 @@ namespace {
 
 /// A higher score never counts against a row: the least weight of f.
 constexpr double kLeastSlope = 0.05;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t num_strata(const Counts& near, double rows_per_unit, std::size_t most) {
   const double rarer = rows_per_unit * static_cast<double>(std::min(near.positives, near.rows - near.positives));
@@ -158,49 +159,57 @@ std::vector<std::vector<double>> SmoothFit::log_odds() const {
 }
 
 std::vector<std::optional<double>> SmoothFit::thresholds(std::span<const std::int32_t> taken) const {
-  // Scores of all levels, from the highest down.
-  struct Place {
-    double score;
-    double above;
-  };
-  std::vector<Place> places;
+  return SmoothCuts(*this).thresholds(taken);
+}
+
+SmoothCuts::SmoothCuts(const SmoothFit& fit) : fit_(fit) {
+  for (const auto& level : fit_.grid_.levels) {
+    sides_.push_back(
+        {std::vector<double>(level.size() + 1, kInfinity), std::vector<double>(level.size() + 1, -kInfinity)});
+  }
+  for_each_middle(fit_.by_score_, fit_.by_score_.size(), [&](std::size_t step, double middle) {
+    const auto level = static_cast<std::size_t>(fit_.by_score_[step].level);
+    const auto bin = static_cast<std::size_t>(fit_.by_score_[step].taken) - 1;
+    if (fit_.grid_.levels[level][bin].counts.rows == 0) return;
+    const double score = fit_.grid_.levels[level][bin].threshold;
+    if (places_.empty() || places_.back().score != score) places_.push_back({score, middle});
+    sides_[level].flagged[bin + 1] = sides_[level].other[bin] = fit_.model_.log_odds(level, middle);
+  });
+  for (Sides& side : sides_) {
+    for (std::size_t taken = 1; taken < side.flagged.size(); ++taken) {
+      side.flagged[taken] = std::min(side.flagged[taken], side.flagged[taken - 1]);
+    }
+    for (std::size_t taken = side.other.size() - 1; taken-- > 0;) {
+      side.other[taken] = std::max(side.other[taken], side.other[taken + 1]);
+    }
+  }
+}
+
+std::vector<std::optional<double>> SmoothCuts::thresholds(std::span<const std::int32_t> taken) const {
   // The model is cut between the flagged bin of the lowest and the other bin of the highest log odds.
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double flagged = kInfinity;
   double other = -kInfinity;
-  for_each_middle(by_score_, by_score_.size(), [&](std::size_t step, double middle) {
-    const auto level = static_cast<std::size_t>(by_score_[step].level);
-    const Bin& bin = grid_.levels[level][static_cast<std::size_t>(by_score_[step].taken) - 1];
-    if (bin.counts.rows == 0) return;
-    if (places.empty() || places.back().score != bin.threshold) places.push_back({bin.threshold, middle});
-    const double log_odds = model_.log_odds(level, middle);
-    if (by_score_[step].taken <= taken[level]) {
-      flagged = std::min(flagged, log_odds);
-    } else {
-      other = std::max(other, log_odds);
-    }
-  });
+  for (std::size_t level = 0; level < sides_.size(); ++level) {
+    flagged = std::min(flagged, sides_[level].flagged[static_cast<std::size_t>(taken[level])]);
+    other = std::max(other, sides_[level].other[static_cast<std::size_t>(taken[level])]);
+  }
   const double cut = std::isfinite(flagged) && std::isfinite(other) ? flagged / 2 + other / 2 : flagged;
   std::vector<std::optional<double>> thresholds;
-  for (std::size_t level = 0; level < grid_.num_levels(); ++level) {
+  for (std::size_t level = 0; level < sides_.size(); ++level) {
     // What the level's own rows allow: above `below`, and not above `at`.
-    double below = -kInfinity;
-    double at = kInfinity;
-    for (std::size_t bin = 0; bin < grid_.levels[level].size(); ++bin) {
-      const Bin& own = grid_.levels[level][bin];
-      if (own.counts.rows == 0) continue;
-      if (bin < static_cast<std::size_t>(taken[level])) {
-        at = own.threshold;
-      } else {
-        below = own.highest;
-        break;
-      }
-    }
+    const auto& bins = fit_.grid_.levels[level];
+    const auto has_rows = [](const Bin& bin) { return bin.counts.rows > 0; };
+    const auto first_other = bins.begin() + taken[level];
+    const auto next = std::find_if(first_other, bins.end(), has_rows);
+    const auto last = std::find_if(std::make_reverse_iterator(first_other), bins.rend(), has_rows);
+    double below = next == bins.end() ? -kInfinity : next->highest;
+    double at = last == bins.rend() ? kInfinity : last->threshold;
     // And the scores of other levels between which the model is cut.
-    const auto end = std::partition_point(
-        places.begin(), places.end(), [&](const Place& place) { return model_.log_odds(level, place.above) >= cut; });
-    if (end != places.begin() && std::prev(end)->score > below) at = std::min(at, std::prev(end)->score);
-    if (end != places.end() && end->score < at) below = std::max(below, end->score);
+    const auto end = std::partition_point(places_.begin(), places_.end(), [&](const Place& place) {
+      return fit_.model_.log_odds(level, place.above) >= cut;
+    });
+    if (end != places_.begin() && std::prev(end)->score > below) at = std::min(at, std::prev(end)->score);
+    if (end != places_.end() && end->score < at) below = std::max(below, end->score);
     if (at == kInfinity) {
       thresholds.emplace_back(std::nullopt);
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,8 @@ struct ChooseOptions {
   double errors_over_smooth = 3;
   int repetitions = 3;
   std::uint64_t seed = 0;
+  /// Of the information test of this very grid, where it was made already. Unset: it is made.
+  std::optional<Information> information = std::nullopt;
   bool levels_merge = true;  ///< false: `exact` is thought of on all levels of the grid only
 };
 

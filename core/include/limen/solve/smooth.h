@@ -91,10 +91,37 @@ class SmoothFit {
   [[nodiscard]] std::vector<std::optional<double>> thresholds(std::span<const std::int32_t> taken) const;
 
  private:
+  friend class SmoothCuts;
+
   const Grid& grid_;
   Chain by_score_;
   NearRows near_;
   SmoothModel model_;
+};
+
+/// The thresholds of SmoothFit for many boundaries: the bins are gone through once. The fit must outlive it.
+class SmoothCuts {
+ public:
+  explicit SmoothCuts(const SmoothFit& fit);
+
+  /// As SmoothFit::thresholds. O(levels log(bins)) where few bins are empty.
+  [[nodiscard]] std::vector<std::optional<double>> thresholds(std::span<const std::int32_t> taken) const;
+
+ private:
+  /// A score that some level has, and the rows above it.
+  struct Place {
+    double score;
+    double above;
+  };
+  /// Of a level, by the number of bins taken, among bins with rows: the least log odds of those taken, the greatest of
+  /// the others. Infinite where there are none.
+  struct Sides {
+    std::vector<double> flagged;
+    std::vector<double> other;
+  };
+  const SmoothFit& fit_;
+  std::vector<Place> places_;  ///< from the highest score down
+  std::vector<Sides> sides_;
 };
 
 }  // namespace limen
