@@ -527,6 +527,38 @@ TEST(Train, OneRowBatchesAndBatchesLargerThanTheDataWork) {
   }
 }
 
+std::size_t training_epochs(const TrainResult& result) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      result.history, [](const EpochReport& report) { return report.stage == Stage::kTraining; }));
+}
+
+TEST(Train, WithoutANumberOfEpochsItGoesOnWhileTheyBringMuch) {
+  const TrainingSet data = random_set(2000, 1000, 22);
+  TrainOptions six = few_epochs(6);
+  TrainOptions unset = six;
+  unset.epochs = std::nullopt;
+  // Learnt within the first epochs: one round.
+  six.learning_rate = unset.learning_rate = 5e-2;
+  const TrainResult quick = train(data, small_model(Head::kNatpn), unset);
+  expect_same(quick, train(data, small_model(Head::kNatpn), six));
+  EXPECT_EQ(training_epochs(quick), 6U);
+  // Learnt slowly: the first round is that of six epochs, and two more follow. Each begins at the full learning rate,
+  // so that training that was broken in any of them has to know which one it is.
+  six.learning_rate = unset.learning_rate = 7e-5;
+  const auto [checkpoints, slow] = record_epochs(data, small_model(Head::kNatpn), unset);
+  EXPECT_EQ(training_epochs(slow), 42U);
+  const TrainResult first = train(data, small_model(Head::kNatpn), six);
+  for (std::size_t epoch = 0; epoch < 9; ++epoch) EXPECT_EQ(slow.history[epoch].loss, first.history[epoch].loss);
+  EXPECT_GT(slow.average_precision, first.average_precision + 0.1);
+  for (const std::size_t at : {8U, 9U, 15U, 30U, 46U}) {
+    expect_same(train(data, small_model(Head::kNatpn), unset, {}, checkpoints.at(at)), slow);
+  }
+  // The figure that is selected by decides.
+  unset.selection = Selection::kLogLoss;
+  unset.learning_rate = 1e-6;
+  EXPECT_EQ(training_epochs(train(data, small_model(Head::kNatpn), unset)), 6U);
+}
+
 TEST(Train, BatchesOfFewRowsAreSmaller) {
   EXPECT_EQ(default_batch(1), 256);
   EXPECT_EQ(default_batch(99'999), 256);

@@ -84,7 +84,7 @@ ModelOptions read_model(const JsonFields& fields) {
 
 TrainOptions read_training(const JsonFields& fields) {
   TrainOptions options;
-  options.epochs = read_int(fields, "epochs");
+  if (!fields.is_null("epochs")) options.epochs = read_int(fields, "epochs");
   if (!fields.is_null("batch")) options.batch = read_int(fields, "batch");
   if (!fields.is_null("learning_rate")) options.learning_rate = fields.number("learning_rate");
   options.schedule = read_choice<Schedule>(fields, "schedule");
@@ -180,7 +180,7 @@ Json to_json(const ModelOptions& options) {
 }
 
 Json to_json(const TrainOptions& options, bool machine) {
-  Json json = {{"epochs", options.epochs},
+  Json json = {{"epochs", options.epochs ? Json(*options.epochs) : Json()},
                {"batch", options.batch ? Json(*options.batch) : Json()},
                {"learning_rate", options.learning_rate ? Json(*options.learning_rate) : Json()},
                {"schedule", to_string(options.schedule)},

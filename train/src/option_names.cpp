@@ -152,7 +152,8 @@ Uncertainty default_uncertainty(Head head) {
 }
 
 void validate(const TrainOptions& options) {
-  require(options.epochs >= 1 && options.epochs <= 100'000, "epochs", options.epochs, "1 to 100000");
+  const int epochs = options.epochs.value_or(1);
+  require(epochs >= 1 && epochs <= 100'000, "epochs", epochs, "1 to 100000");
   const int batch = options.batch.value_or(1);
   require(batch >= 1 && batch <= (1 << 24), "batch", batch, "1 to 16777216");
   const double learning_rate = options.learning_rate.value_or(1);

@@ -109,6 +109,8 @@ struct Position {
   std::vector<EpochReport> history = {};
 };
 
+constexpr int kFirstRound = 6;  // epochs
+constexpr int kMostRounds = 3;
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 /// Arrays under a name of their own, such as best/encoder.weight.
@@ -172,18 +174,18 @@ class Trainer {
                      options_.num_threads, options_.network);
   }
 
-  [[nodiscard]] int num_epochs() const { return warm_up_ + options_.epochs + fine_tune_; }
+  [[nodiscard]] int num_epochs() const { return warm_up_ + epochs_ + fine_tune_; }
   [[nodiscard]] Stage stage() const {
     return at_.epoch <= warm_up_                     ? Stage::kWarmUp
-           : at_.epoch <= warm_up_ + options_.epochs ? Stage::kTraining
+           : at_.epoch <= warm_up_ + epochs_ ? Stage::kTraining
                                                      : Stage::kFineTune;
   }
 
   [[nodiscard]] double learning_rate(int epoch, std::size_t batch) const {
     if (stage() != Stage::kTraining) return learning_rate_;
-    const double step =
-        static_cast<double>(epoch - warm_up_ - 1) * static_cast<double>(num_batches_) + static_cast<double>(batch);
-    const double share = step / (static_cast<double>(options_.epochs) * static_cast<double>(num_batches_));
+    const double step = static_cast<double>(epoch - warm_up_ - 1 - round_begin_) * static_cast<double>(num_batches_) +
+                        static_cast<double>(batch);
+    const double share = step / (static_cast<double>(epochs_ - round_begin_) * static_cast<double>(num_batches_));
     switch (options_.schedule) {
       case Schedule::kCosine:
         return learning_rate_ * (0.01 + 0.99 * 0.5 * (1 + std::cos(std::numbers::pi * share)));
@@ -196,15 +198,50 @@ class Trainer {
     }
   }
 
+  /// Which round of epochs it is: a function of the history.
+  void find_round() {
+    round_begin_ = 0;
+    epochs_ = options_.epochs.value_or(kFirstRound);
+    if (options_.epochs) return;
+    for (int round = 1; round < kMostRounds && still_rises(round_begin_, epochs_); ++round) {
+      const int length = epochs_ - round_begin_;
+      round_begin_ = epochs_;
+      epochs_ += 2 * length;
+    }
+  }
+
+  /// Whether the second half of a finished round is better than the first by more than a fiftieth.
+  [[nodiscard]] bool still_rises(int begin, int end) const {
+    const int middle = (begin + end) / 2;
+    double first = std::numeric_limits<double>::infinity();  // the least of what should be small
+    double second = first;
+    bool finished = false;
+    for (const EpochReport& report : at_.history) {
+      if (report.member != at_.member || report.stage != Stage::kTraining) continue;
+      const int epoch = report.epoch - warm_up_;
+      const double badness = options_.selection == Selection::kLogLoss  ? report.log_loss
+                             : options_.selection == Selection::kRocAuc ? 1 - report.roc_auc
+                                                                        : 1 / report.average_precision;
+      if (epoch > begin && epoch <= middle) first = std::min(first, badness);
+      if (epoch > middle && epoch <= end) second = std::min(second, badness);
+      finished = finished || epoch == end;
+    }
+    return finished && 1.02 * second < first;
+  }
+
   void train_member() {
+    find_round();
     while (at_.epoch <= num_epochs()) {
       if (!train_epoch()) return;
       end_epoch();
       if (!result_.diverged.empty()) return;
       if (stage() == Stage::kTraining && at_.since_best >= options_.patience) {
-        at_.epoch = warm_up_ + options_.epochs + 1;
+        at_.epoch = warm_up_ + epochs_ + 1;
+      } else if (at_.epoch == warm_up_ + epochs_ + 1) {
+        find_round();
+        if (stage() == Stage::kTraining) at_.since_best = 0;
       }
-      if (at_.epoch == warm_up_ + options_.epochs + 1 && fine_tune_ > 0) start_fine_tuning();
+      if (at_.epoch == warm_up_ + epochs_ + 1 && fine_tune_ > 0) start_fine_tuning();
       save();
     }
   }
@@ -386,16 +423,17 @@ class Trainer {
       throw InvalidInput("train", "the checkpoint is of other data or other options; start anew, or give the same");
     }
     at_.member = static_cast<int>(fields.integer("member", 0, num_members_ - 1));
+    for (const nlohmann::json& report : fields.list("history")) {
+      if (!report.is_object()) fields.refuse("history", "is no list of objects");
+      at_.history.push_back(read_epoch_report(JsonFields(report, name, "history.")));
+    }
+    find_round();
     at_.epoch = static_cast<int>(fields.integer("epoch", 1, num_epochs() + 1));
     at_.batch = static_cast<std::size_t>(fields.integer("batch", 0, static_cast<std::int64_t>(num_batches_)));
     at_.loss_sum = fields.number("loss_sum");
     at_.seconds = fields.number("seconds");
     at_.since_best = static_cast<int>(fields.integer("since_best", 0, kMost));
     if (!fields.is_null("best")) at_.best = read_epoch_report(fields.object("best"));
-    for (const nlohmann::json& report : fields.list("history")) {
-      if (!report.is_object()) fields.refuse("history", "is no list of objects");
-      at_.history.push_back(read_epoch_report(JsonFields(report, name, "history.")));
-    }
     std::map<std::string, std::vector<NamedArray>> parts;
     for (NamedArray& array : file.arrays) {
       const std::size_t slash = array.name.find('/');
@@ -446,6 +484,8 @@ class Trainer {
   const TrainOptions& options_;
   const TrainHooks& hooks_;
   int num_members_ = 1;
+  int round_begin_ = 0;  // epochs of training proper before this round
+  int epochs_ = 0;       // and with it
   int warm_up_ = 0;    // epochs
   int fine_tune_ = 0;  // the same
   double learning_rate_ = 0;

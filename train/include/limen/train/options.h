@@ -67,7 +67,7 @@ struct ModelOptions {
 };
 
 struct TrainOptions {
-  int epochs = 6;
+  std::optional<int> epochs = {};            ///< passes over the training rows, at most; unset: by rounds (trainer.h)
   std::optional<int> batch = {};             ///< rows of a step; unset: see default_batch
   std::optional<double> learning_rate = {};  ///< of Adam; unset: see default_learning_rate
   Schedule schedule = Schedule::kCosine;
