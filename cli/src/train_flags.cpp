@@ -208,7 +208,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
 
   FlagGroup group(verb, "Training");
   train::TrainOptions& training = flags.training;
-  group.add("--epochs", training.epochs, "N", "Most passes over the training rows [6; where they still bring much, 12 more, and then 24]");
+  group.add("--epochs", training.epochs, "N",
+            "Most passes over the training rows [6; where they still bring much, 12 more, and then 24]");
   group.add("--patience", training.patience, "N", "Epochs without a better one before it stops");
   group.choice("--selection", flags.selection, "BY", train::names_of<train::Selection>(),
                "Which epoch is the best on validation rows: average-precision, log-loss or roc-auc");

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "limen/base/error.h"
 #include "limen/solve/problem.h"
@@ -93,6 +95,54 @@ TEST(Prices, AreTheProfitWhereNothingIsCut) {
   EXPECT_EQ(prices.gap, 0);
   EXPECT_EQ(prices.kappa, 1);
   EXPECT_TRUE(prices.direction(Counts{4, 3}) == 3);
+}
+
+// What the paper prints of its algorithms, taken at its word, on one level of L = 3 bins: 10 of 10, 1 of 10 and 0 of 10
+// rows are positive, from the highest score down. Only the highest bin keeps a precision of 0.9. A boundary b of the
+// paper flags the bins j > b, j = 1..L counting scores upwards: L - b bins.
+class Print : public testing::Test {
+ protected:
+  static constexpr int kBins = 3;
+  const Grid grid_ = make_grid({{10, 1, 0}}, {{10, 10, 10}});
+  const Objective objective_ = max_recall_at_precision({9, 10});
+
+  /// Of a boundary of the paper.
+  [[nodiscard]] double precision(int b) const {
+    const std::vector<std::int32_t> taken = {kBins - b};
+    const Counts flagged = flagged_counts(grid_, taken);
+    return static_cast<double>(flagged.positives) / static_cast<double>(flagged.rows);
+  }
+};
+
+// GMT ends with b(i) = j*, the number of bins taken, where b(i) is the number of those left out.
+TEST_F(Print, GmtSetsTheBoundaryToTheNumberOfBinsTaken) {
+  const int taken = solve_gmt({grid_, objective_}).taken[0];
+  ASSERT_EQ(taken, 1);
+  EXPECT_EQ(precision(kBins - taken), 1);
+  EXPECT_LT(precision(taken), 0.9);  // as printed: two bins
+}
+
+// MIST ends with the lowest bin of rank >= r*, though low ranks are the positive region: b(i) is the highest bin whose
+// rank is above r*.
+TEST_F(Print, MistTakesTheWrongSideOfTheRank) {
+  ASSERT_EQ(solve_mist({grid_, objective_}).taken[0], 1);
+  const std::vector<int> rank = {3, 2, 1};  // of bins j = 1, 2, 3
+  const int last_rank = 1;                  // r*: with the bins of rank 2 precision is 11 / 20
+  int printed = kBins;
+  int meant = 0;
+  for (int bin = kBins; bin >= 1; --bin) {
+    if (rank[static_cast<std::size_t>(bin - 1)] >= last_rank) printed = bin;
+    if (rank[static_cast<std::size_t>(bin - 1)] > last_rank) meant = std::max(meant, bin);
+  }
+  EXPECT_EQ(precision(meant), 1);
+  EXPECT_LT(precision(printed), 0.9);
+}
+
+// VW-DPMT looks for the best m among 0..KL, but m counts samples: of this grid it would see no boundary at all.
+TEST_F(Print, VwDpmtSearchesTooFewSampleCounts) {
+  const Solution solution = solve_vw_dpmt({grid_, objective_});
+  EXPECT_EQ(solution.flagged, (Counts{10, 10}));
+  EXPECT_GT(solution.flagged.rows, 1 * kBins);
 }
 
 }  // namespace

@@ -176,9 +176,9 @@ class Trainer {
 
   [[nodiscard]] int num_epochs() const { return warm_up_ + epochs_ + fine_tune_; }
   [[nodiscard]] Stage stage() const {
-    return at_.epoch <= warm_up_                     ? Stage::kWarmUp
+    return at_.epoch <= warm_up_             ? Stage::kWarmUp
            : at_.epoch <= warm_up_ + epochs_ ? Stage::kTraining
-                                                     : Stage::kFineTune;
+                                             : Stage::kFineTune;
   }
 
   [[nodiscard]] double learning_rate(int epoch, std::size_t batch) const {
@@ -486,8 +486,8 @@ class Trainer {
   int num_members_ = 1;
   int round_begin_ = 0;  // epochs of training proper before this round
   int epochs_ = 0;       // and with it
-  int warm_up_ = 0;    // epochs
-  int fine_tune_ = 0;  // the same
+  int warm_up_ = 0;      // epochs
+  int fine_tune_ = 0;    // the same
   double learning_rate_ = 0;
   std::size_t batch_ = 0;  // rows
   std::size_t num_batches_ = 0;

@@ -80,8 +80,8 @@ void validate(const TrainOptions& options);
 ///
 /// Without a number of epochs: a round of 6. If its second half has made the figure that is selected by better than its
 /// first by more than a fiftieth (of itself; of 1 less itself for roc_auc), a round of 12, and then one of 24, in the
-/// same way. A table that is learnt in a few epochs is not learnt by heart in many, and one of many rows, whose pairs of
-/// values take long to learn, gets them. Each round has the learning rates of a training of its own.
+/// same way. A table that is learnt in a few epochs is not learnt by heart in many, and one of many rows, whose pairs
+/// of values take long to learn, gets them. Each round has the learning rates of a training of its own.
 ///
 /// Learning rate: constant; cosine, from learning_rate to a hundredth of it over all steps; or step, a third of it from
 /// 60% of the steps and a ninth from 85%; or plateau, a tenth after each epoch that is not the best so far, at least
