@@ -198,9 +198,10 @@ TEST(CalibrationErrors, TheSameForAnyNumberOfThreads) {
                                                   {"own", std::span<const double>(own), false}};
   const auto with_threads = [&](int threads) {
     return calibration_errors(table.samples(), {0.5}, columns, {},
-                              {.bootstrap = BootstrapOptions{.replicates = 30, .num_threads = threads},
+                              {.bootstrap = BootstrapOptions{.replicates = 30},
                                .curve_baseline = 0,
-                               .order_baseline = 0});
+                               .order_baseline = 0,
+                               .num_threads = threads});
   };
   const CalibrationErrors one = with_threads(1);
   const CalibrationErrors all = with_threads(0);

@@ -611,7 +611,7 @@ CalibrationErrors calibration_errors(const Samples& samples, std::vector<double>
                                      std::span<const ProbabilityColumn> columns, std::span<const std::uint8_t> stratum,
                                      const CalibrationErrorOptions& options) {
   check(samples, columns, stratum, options);
-  tbb::task_arena arena(detail::arena_size(options.bootstrap ? options.bootstrap->num_threads : 0));
+  tbb::task_arena arena(detail::arena_size(options.num_threads));
   return arena.execute([&] { return Judge(samples, std::move(edges), columns, stratum, options).judge(); });
 }
 

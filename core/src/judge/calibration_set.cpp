@@ -80,6 +80,29 @@ void add_loss(CalibrationSet& set, Calibrator calibrator, double log_loss) {
   set.chosen = std::ranges::min_element(set.losses, {}, &CalibrationSet::Loss::log_loss)->calibrator;
 }
 
+CalibrationErrors judge_calibration_set(const CalibrationSet& set, const Samples& samples, JudgedOn rows,
+                                        std::span<const ProbabilityColumn> corrections, std::uint64_t seed,
+                                        CalibrationErrorOptions options) {
+  if (!set.ist || !set.mist || !set.shrunken) refuse("ist, mist and shrunken are needed to be compared");
+  CrossFitted crossed;
+  if (rows == JudgedOn::kHoldout) {
+    crossed = cross_fit(samples, set.mist->uncertainty_edges, kCalibrationFolds, seed);
+  } else {
+    const auto by = [&](const LevelCalibration& calibration) {
+      return calibrated_probability(calibration, samples.score, samples.uncertainty);
+    };
+    crossed = {.ist = by(*set.ist), .mist = by(*set.mist), .shrunken = by(*set.shrunken), .fold = {}};
+  }
+  std::vector<ProbabilityColumn> columns = {{"raw", samples.score}};
+  columns.insert(columns.end(), corrections.begin(), corrections.end());
+  options.order_baseline = 0;
+  options.curve_baseline = columns.size();
+  columns.push_back({"ist", std::span<const double>(crossed.ist)});
+  columns.push_back({"mist", std::span<const double>(crossed.mist)});
+  columns.push_back({"shrunken", std::span<const double>(crossed.shrunken)});
+  return calibration_errors(samples, set.mist->uncertainty_edges, columns, crossed.fold, options);
+}
+
 void validate(const CalibrationSet& set) {
   for (const Calibrator calibrator : {Calibrator::kIst, Calibrator::kMist, Calibrator::kShrunken}) {
     if (const LevelCalibration* isotonic = set.isotonic(calibrator)) validate(*isotonic);

@@ -41,6 +41,8 @@ struct CalibrationErrorOptions {
   std::optional<std::size_t> curve_baseline = std::nullopt;
   std::optional<std::size_t> order_baseline = std::nullopt;
   double confidence = 0.95;  ///< of the intervals of shares
+  /// Threads used, 0 = all cores; that of `bootstrap` is not looked at. The result does not depend on it.
+  int num_threads = 0;
 };
 
 /// What is found of one column. Unset: the column is no probability, or there are no rows to tell by.

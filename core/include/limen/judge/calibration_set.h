@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "limen/count/binning.h"
 #include "limen/count/samples.h"
 #include "limen/judge/calibration.h"
+#include "limen/judge/calibration_error.h"
 
 namespace limen {
 
@@ -76,6 +78,20 @@ struct CalibrationSet {
 
 /// Adds what a correction lost and chooses anew: the least loss, the first of equal ones.
 void add_loss(CalibrationSet& set, Calibrator calibrator, double log_loss);
+
+/// On which rows calibrators are judged.
+enum class JudgedOn {
+  kTest,     ///< other rows than the hold-out: by the calibrators of the set
+  kHoldout,  ///< the hold-out: each row by calibrators of the other folds (cross_fit)
+};
+inline constexpr int kCalibrationFolds = 5;
+
+/// Errors and order of the columns raw (the score), those of `corrections`, ist, mist and shrunken; curves are compared
+/// with ist, the order with raw. The baselines in the options are not looked at. seed: of the folds. Throws
+/// InvalidInput, also when the set has not all of its isotonic calibrators.
+[[nodiscard]] CalibrationErrors judge_calibration_set(const CalibrationSet& set, const Samples& samples, JudgedOn rows,
+                                                      std::span<const ProbabilityColumn> corrections = {},
+                                                      std::uint64_t seed = 0, CalibrationErrorOptions options = {});
 
 /// Throws InvalidInput: a calibration that validate refuses, levels that differ, a choice that is not there or not the
 /// best, counts that cannot be, a number that is not finite. Whether corrections are in range is for the theory to say.
