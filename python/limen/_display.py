@@ -582,7 +582,7 @@ class PositivityDisplay:
         )  # fmt: skip
         if found.levels * found.bins <= 60:
             for level, at in zip(found.level, found.bin, strict=True):
-                dark = rates[level, at] > 0.55 * highest
+                dark = rates[level, at] > 0.62 * highest
                 heat.text(
                     at + 1, level, f"{rates[level, at]:.2f}", ha="center", va="center", fontsize=7,
                     color="white" if dark else "black",

@@ -17,7 +17,8 @@ def files(tmp_path):
     for name in ("holdout", "test"):
         y, score, uncertainty = getattr(DATA, name).columns
         path = tmp_path / f"{name}.csv"
-        lines = (f"{s!r},{u!r},{label}" for label, s, u in zip(y.tolist(), score.tolist(), uncertainty.tolist()))
+        rows = zip(y.tolist(), score.tolist(), uncertainty.tolist(), strict=True)
+        lines = (f"{s!r},{u!r},{label}" for label, s, u in rows)
         path.write_text("score,uncertainty,label\n" + "\n".join(lines) + "\n")
         paths.append(str(path))
     return paths
@@ -112,22 +113,23 @@ def test_weights_have_no_bands_and_are_refused_by_resamples():
     [
         ({"tau": 0}, "tau is 0, must be > 0"),
         ({"tau": float("nan")}, "tau is nan, must be > 0"),
-        ({"evidence": [1, 2, 3]}, "evidence needs tau"),
-        ({"tau": 2, "evidence": [1, 2, 3]}, "evidence needs xi"),
-        ({"tau": 2, "evidence": [1, 2, 3], "xi": 1, "prior_strength": 4}, "xi is 1, must be"),
-        ({"tau": 2, "evidence": [1, -2, 3], "xi": 0.5, "prior_strength": 4}, r"evidence\[1\] is -2, must be"),
+        ({"evidence": [1, 2, 3] * 2}, "evidence needs tau"),
+        ({"tau": 2, "evidence": [1, 2, 3] * 2}, "evidence needs xi"),
+        ({"tau": 2, "evidence": [1, 2, 3] * 2, "xi": 1, "prior_strength": 4}, "xi is 1, must be"),
+        ({"tau": 2, "evidence": [1, -2, 3] * 2, "xi": 0.5, "prior_strength": 4}, r"evidence\[1\] is -2, must be"),
         ({"xi": 0.5}, "only with evidence"),
         ({"test_evidence": [1]}, "only with test"),
         ({"test": ([1], [0.5])}, "test has 2 columns"),
         ({"bins": 0}, "bins is 0, must be 1 to 1000"),
         ({"levels": 0}, "levels is 0"),
+        ({"sample_weight": [0] * 6}, "no row has a weight above 0"),
         ({"n_resamples": 1}, "replicates is 1, must be 2 to 1000000"),
     ],
 )
 def test_what_the_report_refuses(change, message):
     given = {"n_resamples": 0, **change}
     with pytest.raises(ValueError, match=message):
-        limen.calibration_report([0, 1, 1], [0.1, 0.5, 0.9], [0, 0, 1], **given)
+        limen.calibration_report([0, 1, 1] * 2, [0.1, 0.5, 0.9] * 2, [0, 0, 1] * 2, **given)
 
 
 def test_map_is_that_of_the_program(program, files):
@@ -162,3 +164,10 @@ def test_displays_draw_what_was_found():
     with pytest.raises(ValueError, match="1 axes, must be two"):
         display.plot(ax=plt.gca())
     plt.close("all")
+
+
+def test_few_rows_are_not_cross_validated():
+    with pytest.raises(ValueError, match="there are 3 rows, too few for cross-validation; give more, or test rows"):
+        limen.calibration_report([0, 1, 1], [0.1, 0.5, 0.9], [0, 0, 1])
+    few = ([0, 1, 1], [0.1, 0.5, 0.9], [0, 0, 1])
+    assert limen.calibration_report(*few, test=few, n_resamples=2)["ist"].ece[0] == 0

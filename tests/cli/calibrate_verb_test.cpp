@@ -125,8 +125,8 @@ TEST_F(CalibrateVerb, WithoutTestRowsEachRowIsJudgedByCalibratorsOfOthers) {
 
 TEST_F(CalibrateVerb, CorrectsUndersamplingByTauAndByEvidence) {
   write_rows("h.csv", 4);
-  const Json report = json_of({"calibrate", "h.csv", "--tau", "3", "--evidence", "evidence", "--xi", "0.25", "--prior-strength", "4", "-o",
-                               "c.json", "--json", "--bootstrap", "20"});
+  const Json report = json_of({"calibrate", "h.csv", "--tau", "3", "--evidence", "evidence", "--xi", "0.25",
+                               "--prior-strength", "4", "-o", "c.json", "--json", "--bootstrap", "20"});
   ASSERT_EQ(report["columns"].size(), 6U);
   EXPECT_EQ(report["columns"][1]["name"], "tau");
   EXPECT_EQ(report["columns"][2]["name"], "evidence");

@@ -86,6 +86,10 @@ CalibrationErrors judge_calibration_set(const CalibrationSet& set, const Samples
   if (!set.ist || !set.mist || !set.shrunken) refuse("ist, mist and shrunken are needed to be compared");
   CrossFitted crossed;
   if (rows == JudgedOn::kHoldout) {
+    if (samples.size() < static_cast<std::size_t>(kCalibrationFolds)) {
+      throw InvalidInput("calibrate", "there are " + std::to_string(samples.size()) +
+                                          " rows, too few for cross-validation; give more, or test rows");
+    }
     crossed = cross_fit(samples, set.mist->uncertainty_edges, kCalibrationFolds, seed);
   } else {
     const auto by = [&](const LevelCalibration& calibration) {
