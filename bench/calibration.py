@@ -8,7 +8,8 @@ Each seed splits at most --rows rows 40/30/30 (training, hold-out, test); negati
 HistGradientBoosting of 100 iterations. Second columns: the spread of a random forest's trees, and its signed second opinion,
 logit(forest) - logit(boosting). `ideal` is the paper's process with the ideal model. Prints means over seeds: calibration
 errors on test (limen.calibration_report, three levels, ten bins), how often the 95% band of mist's cumulative error less that
-of ist lies below or above 0, over all bins (j = 0) and in the top one (j = 9), and average precision less that of the score.
+of ist lies below or above 0, over all bins (j = 0) and in the top one (j = 9), and average precision less that of the score:
+of the probabilities, and with equal ones ordered by the score.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import limen
 import numpy as np
 from real_sets import SETS, as_numbers, load
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import average_precision_score
 
 COLUMNS = ("raw", "tau", "ist", "mist", "shrunken")
 
@@ -37,7 +39,7 @@ def real_tables(folder, name, seed, tau, most):
     train, holdout, test = np.split(order, ends)
     train = train[(y[train] == 1) | (rng.random(len(train)) < 1 / tau)]
     boosting = HistGradientBoostingClassifier(max_iter=100, early_stopping=False, random_state=seed).fit(X[train], y[train])
-    forest = RandomForestClassifier(50, min_samples_leaf=20, n_jobs=2, random_state=seed).fit(
+    forest = RandomForestClassifier(50, min_samples_leaf=20, n_jobs=1, random_state=seed).fit(
         np.nan_to_num(X[train]), y[train]
     )
     parts = {}
@@ -55,6 +57,17 @@ def ideal_tables(seed, tau, most):
     rows = int(0.3 * most)
     data = limen.simulate(prior=(1.5, 8.5), tau=tau, regions=100_000, holdout_rows=rows, test_rows=rows, seed=seed)
     return {"entropy": (data.holdout.columns, data.test.columns)}
+
+
+def without_ties(report, test):
+    """Average precision of mist and shrunken with equal probabilities ordered by the score."""
+    y, score, uncertainty = test
+    found = []
+    for name in ("mist", "shrunken"):
+        probability = limen.LevelIsotonic.from_json(report.to_json(), calibrator=name).calibrate(score, uncertainty)
+        pairs = np.rec.fromarrays([probability, score])
+        found.append(average_precision_score(y, np.unique(pairs, return_inverse=True)[1]))
+    return np.array(found) - report["raw"].average_precision[0]
 
 
 def main():
@@ -76,12 +89,12 @@ def main():
             )
             for column, (holdout, test) in tables.items():
                 found = limen.calibration_report(*holdout, test=test, tau=options.tau, seed=seed)
-                reports.setdefault(column, []).append(found)
+                reports.setdefault(column, []).append((found, without_ties(found, test)))
         for column, found in reports.items():
-            print_set(name, column, found)
+            print_set(name, column, [report for report, _ in found], np.mean([ties for _, ties in found], axis=0))
 
 
-def print_set(name, column, found):
+def print_set(name, column, found, untied):
     def mean(of):
         return np.mean([of(report) for report in found])
 
@@ -102,7 +115,10 @@ def print_set(name, column, found):
     raw = mean(lambda r: r["raw"].average_precision[0])
     losses = " | ".join(f"{mean(lambda r, c=c: r[c].log_loss[0]):.4f}" for c in COLUMNS)
     chosen = ", ".join(report.chosen for report in found)
-    print(f"  order: AP {raw:.4f} | {' | '.join(order)} || ROC AUC {auc} || log loss {losses} || chosen {chosen}", flush=True)
+    print(
+        f"  order: AP {raw:.4f} | {' | '.join(order)} || without ties {untied[0]:+.4f} | {untied[1]:+.4f} || ROC AUC {auc} || log loss {losses} || chosen {chosen}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

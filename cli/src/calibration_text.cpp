@@ -128,14 +128,18 @@ void print_order(const CalibrationErrors& errors, bool has_bands) {
   rows[0].insert(rows[0].end(), {"average precision", "less raw"});
   if (has_bands) rows[0].push_back("95% band");
   for (const ColumnErrors& column : errors.columns) {
-    rows.push_back({column.name});
     const auto add = [&](const std::optional<Figure>& value, const std::optional<Figure>& less) {
       rows.back().push_back(error_text(value));
       rows.back().push_back(difference_text(less));
       if (has_bands) rows.back().push_back(band_text(less, true));
     };
+    rows.push_back({column.name});
     add(column.roc_auc, column.roc_auc_difference);
     add(column.average_precision, column.average_precision_difference);
+    if (!column.roc_auc_untied) continue;
+    rows.push_back({column.name + ", ties by score"});
+    add(column.roc_auc_untied, column.roc_auc_untied_difference);
+    add(column.average_precision_untied, column.average_precision_untied_difference);
   }
   fmt::print("\norder of the rows\n{}", table_text(rows));
 }
@@ -181,6 +185,10 @@ Json json_of(const CalibrationReport& report) {
                        {"roc_auc_less_raw", figure_json(column.roc_auc_difference)},
                        {"average_precision", figure_json(column.average_precision)},
                        {"average_precision_less_raw", figure_json(column.average_precision_difference)},
+                       {"roc_auc_untied", figure_json(column.roc_auc_untied)},
+                       {"roc_auc_untied_less_raw", figure_json(column.roc_auc_untied_difference)},
+                       {"average_precision_untied", figure_json(column.average_precision_untied)},
+                       {"average_precision_untied_less_raw", figure_json(column.average_precision_untied_difference)},
                        {"mean_probability", numbers_json(column.mean_probability)}});
   }
   Json reliability = Json::array();

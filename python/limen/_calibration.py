@@ -250,6 +250,11 @@ class CalibratorErrors:
     roc_auc_less_raw: tuple[float, float, float] | None
     """Difference from the raw score's, on the same resamples."""
     average_precision_less_raw: tuple[float, float, float] | None
+    roc_auc_untied: tuple[float, float, float] | None
+    """With equal probabilities ordered by the score; of ``mist`` and ``shrunken``."""
+    roc_auc_untied_less_raw: tuple[float, float, float] | None
+    average_precision_untied: tuple[float, float, float] | None
+    average_precision_untied_less_raw: tuple[float, float, float] | None
     ece_at: CalibrationCurve
     """``value[j - 1]`` is ECE@j; all curves are empty for a column that is no probability."""
     cumulative_ece: CalibrationCurve
@@ -268,6 +273,12 @@ _FIGURES = (
     "roc_auc_less_raw",
     "average_precision",
     "average_precision_less_raw",
+)
+_UNTIED = (
+    "roc_auc_untied",
+    "roc_auc_untied_less_raw",
+    "average_precision_untied",
+    "average_precision_untied_less_raw",
 )
 
 
@@ -324,7 +335,7 @@ class CalibrationReport(Mapping):
         rows = []
         for errors in self.columns.values():
             row = {"calibrator": errors.name}
-            for name in _FIGURES:
+            for name in (*_FIGURES, *_UNTIED):
                 figure = getattr(errors, name) or (np.nan,) * 3
                 row.update(zip((name, f"{name}_low", f"{name}_high"), figure, strict=True))
             rows.append(row)
@@ -363,6 +374,9 @@ class CalibrationReport(Mapping):
         for errors in self.columns.values():
             cells = "".join(cell(getattr(errors, name), "+" if "less" in name else "") for name in _FIGURES)
             lines.append(f"<tr><th>{html.escape(errors.name)}</th>{cells}</tr>")
+            if errors.roc_auc_untied is not None:
+                cells = "".join(cell(getattr(errors, name), "+" if "less" in name else "") for name in _UNTIED)
+                lines.append(f"<tr><th>{html.escape(errors.name)}, ties by score</th>{'<td></td>' * 4}{cells}</tr>")
         how = "hold-out, by cross-validation" if self.cross_validated else "test rows"
         caption = html.escape(f"calibration on {self.rows:g} rows ({how}); chosen: {self.chosen}")
         return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"

@@ -97,6 +97,10 @@ nb::dict dict_of(const ColumnErrors& column) {
   result["average_precision"] = figure_of(column.average_precision);
   result["roc_auc_less_raw"] = figure_of(column.roc_auc_difference);
   result["average_precision_less_raw"] = figure_of(column.average_precision_difference);
+  result["roc_auc_untied"] = figure_of(column.roc_auc_untied);
+  result["roc_auc_untied_less_raw"] = figure_of(column.roc_auc_untied_difference);
+  result["average_precision_untied"] = figure_of(column.average_precision_untied);
+  result["average_precision_untied_less_raw"] = figure_of(column.average_precision_untied_difference);
   result["ece_at"] = curve_of(column.ece_at);
   result["cumulative_ece"] = curve_of(column.cumulative);
   result["cumulative_ece_less_ist"] = curve_of(column.cumulative_difference);

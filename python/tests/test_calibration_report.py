@@ -89,7 +89,7 @@ def test_report_by_cross_validation_with_evidence():
     assert report.cross_validated and list(report) == ["raw", "tau", "evidence", "ist", "mist", "shrunken"]
     assert repr(report).startswith("<limen.CalibrationReport: raw, tau, evidence, ist, mist, shrunken on 20000 rows")
     frame = report.to_pandas()
-    assert frame.shape == (6, 25) and frame["ece_low"].notna().all()
+    assert frame.shape == (6, 37) and frame["ece_low"].notna().all()
     assert frame["roc_auc_less_raw"].isna().tolist() == [True] + [False] * 5
     curves = report.curves_to_pandas()
     assert isinstance(curves, pandas.DataFrame) and len(curves) == 6 * 5

@@ -58,7 +58,7 @@ TEST_F(CalibrateVerb, FitsJudgesAndIsApplied) {
                   HasSubstr("95% bands of 50 resamples"),
                   HasSubstr("cumulative ECE@j: mean calibration error of the score bins above the j-th of 10"),
                   HasSubstr("\nECE@j: of the j-th score bin alone\n"), HasSubstr("\norder of the rows\n"),
-                  HasSubstr("\nreliability: ")));
+                  HasSubstr("\n  mist, ties by score "), HasSubstr("\nreliability: ")));
   const Json file = Json::parse(file_text("c.json"));
   EXPECT_EQ(file["format"], "limen-calibration");
   EXPECT_EQ(file["calibrators"].size(), 3U);

@@ -237,6 +237,29 @@ TEST(CalibrationErrors, AreasAreThoseInsideStrata) {
   EXPECT_EQ(calibration_errors(table.samples(), {}, columns, {}, kPlain).columns[0].roc_auc->value, 0.75);
 }
 
+// One step of all rows, told apart by the score: the order of the score, in every resample too.
+TEST(CalibrationErrors, EqualProbabilitiesAreOrderedByTheTieBreaker) {
+  std::mt19937_64 random(13);
+  for (const char* shape : {"continuous", "heavy_ties", "single_precision"}) {
+    const SampleTable table = make_random_samples(shape, 400, random);
+    const std::vector<double> equal(table.size(), 0.5);
+    std::vector<std::uint8_t> fold;
+    for (std::size_t row = 0; row < table.size(); ++row) fold.push_back(static_cast<std::uint8_t>(row % 3));
+    const std::vector<ProbabilityColumn> columns = {
+        {"raw", std::span<const double>(table.score)},
+        {"equal", std::span<const double>(equal), true, std::span<const double>(table.score)}};
+    const CalibrationErrors found =
+        calibration_errors(table.samples(), {0.5}, columns, fold,
+                           {.bootstrap = BootstrapOptions{.replicates = 20, .resolution = 1000}, .order_baseline = 0});
+    EXPECT_EQ(found.columns[1].roc_auc->value, 0.5);
+    EXPECT_DOUBLE_EQ(found.columns[1].roc_auc_untied->value, found.columns[0].roc_auc->value);
+    EXPECT_DOUBLE_EQ(found.columns[1].average_precision_untied->value, found.columns[0].average_precision->value);
+    EXPECT_NEAR(found.columns[1].average_precision_untied_difference->band->low, 0, 1e-12);
+    EXPECT_NEAR(found.columns[1].average_precision_untied_difference->band->high, 0, 1e-12);
+    EXPECT_FALSE(found.columns[0].roc_auc_untied);
+  }
+}
+
 TEST(CalibrationErrors, NamesWhatItRefuses) {
   SampleTable table;
   table.score = {0.2, 0.4};

@@ -2,6 +2,7 @@
 #include "limen/judge/calibration_error.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -63,6 +64,7 @@ struct ColumnCells {
   bool is_probability = true;
   std::vector<std::array<Sums, 2>> mean;  ///< of each cell and class
   std::vector<double> lowest;             ///< of each cell
+  std::vector<double> lowest_breaker;     ///< of each cell; all 0 without a tie breaker
   std::vector<std::size_t> order;         ///< cells by stratum, in it from the highest probability down
 };
 
@@ -122,6 +124,7 @@ struct Values {
   double brier = kNone;
   double log_loss = kNone;
   Areas areas;
+  Areas untied;
   std::vector<double> ece_at;      ///< NaN: no rows
   std::vector<double> cumulative;  ///< NaN: no rows
 };
@@ -176,6 +179,7 @@ class Judge {
       cells_of_.push_back(column_cells(column));
       values.push_back(values_of(cells_of_.back(), own_rows()));
       values.back().areas = exact_areas(columns_[column].probability);
+      values.back().untied = untied_areas(columns_[column]);
     }
     const std::vector<std::vector<Values>> resampled = resample_all();
     for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -316,13 +320,17 @@ class Judge {
     result.is_probability = range.low >= 0 && range.high <= 1;
     std::vector<std::vector<std::array<Sums, 2>>> sums(kChunks);
     std::vector<std::vector<double>> lowest(kChunks);
+    std::vector<std::vector<double>> lowest_breaker(kChunks);
+    const RealSpan breaker = columns_[column].tie_breaker;
     for_each_chunk(samples_.size(), [&](std::size_t chunk, std::size_t begin, std::size_t end) {
       sums[chunk].resize(cells_.size());
       lowest[chunk].assign(cells_.size(), std::numeric_limits<double>::infinity());
+      lowest_breaker[chunk] = lowest[chunk];
       for (std::size_t row = begin; row < end; ++row) {
         const std::size_t cell = cell_of_row_[row];
         const double value = values[row];
         lowest[chunk][cell] = std::min(lowest[chunk][cell], value);
+        lowest_breaker[chunk][cell] = std::min(lowest_breaker[chunk][cell], breaker.empty() ? 0 : breaker[row]);
         if (!result.is_probability) continue;
         const std::uint8_t label = samples_.label[row];
         const double w = weight(row);
@@ -331,10 +339,12 @@ class Judge {
     });
     result.mean.resize(cells_.size());
     result.lowest.assign(cells_.size(), std::numeric_limits<double>::infinity());
+    result.lowest_breaker = result.lowest;
     for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
       for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
         for (std::size_t label = 0; label < 2; ++label) result.mean[cell][label] += sums[chunk][cell][label];
         result.lowest[cell] = std::min(result.lowest[cell], lowest[chunk][cell]);
+        result.lowest_breaker[cell] = std::min(result.lowest_breaker[cell], lowest_breaker[chunk][cell]);
       }
     }
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
@@ -349,6 +359,9 @@ class Judge {
     std::ranges::sort(result.order, [&](std::size_t a, std::size_t b) {
       if (cells_[a].stratum != cells_[b].stratum) return cells_[a].stratum < cells_[b].stratum;
       if (result.lowest[a] != result.lowest[b]) return result.lowest[a] > result.lowest[b];
+      if (result.lowest_breaker[a] != result.lowest_breaker[b]) {
+        return result.lowest_breaker[a] > result.lowest_breaker[b];
+      }
       return a < b;
     });
     return result;
@@ -357,7 +370,11 @@ class Judge {
   /// The figures of a column for these rows of each cell and class.
   Values values_of(const ColumnCells& column, const ClassRows& rows) const {
     Values values;
-    values.areas = areas_on_cells(column, rows);
+    values.areas = areas_on_cells(column, rows,
+                                  [&](std::size_t a, std::size_t b) { return column.lowest[a] == column.lowest[b]; });
+    values.untied = areas_on_cells(column, rows, [&](std::size_t a, std::size_t b) {
+      return column.lowest[a] == column.lowest[b] && column.lowest_breaker[a] == column.lowest_breaker[b];
+    });
     if (!column.is_probability) return values;
     std::vector<double> gap(num_levels_ * num_bins_, 0);
     std::vector<double> size(gap.size(), 0);
@@ -391,17 +408,19 @@ class Judge {
     return values;
   }
 
-  Areas areas_on_cells(const ColumnCells& column, const ClassRows& rows) const {
+  /// Cells in the column's order; those that `is_tie` are one step.
+  template <typename IsTie>
+  Areas areas_on_cells(const ColumnCells& column, const ClassRows& rows, const IsTie& is_tie) const {
     MeanAreas mean;
     for (std::size_t at = 0; at < column.order.size();) {
       AreaWalk walk;
       const std::size_t stratum = cells_[column.order[at]].stratum;
       while (at < column.order.size() && cells_[column.order[at]].stratum == stratum) {
-        const double value = column.lowest[column.order[at]];
+        const std::size_t first = column.order[at];
         double negatives = 0;
         double positives = 0;
-        for (; at < column.order.size() && cells_[column.order[at]].stratum == stratum &&
-               column.lowest[column.order[at]] == value;
+        for (;
+             at < column.order.size() && cells_[column.order[at]].stratum == stratum && is_tie(first, column.order[at]);
              ++at) {
           negatives += rows[column.order[at]][0];
           positives += rows[column.order[at]][1];
@@ -430,6 +449,46 @@ class Judge {
       for (const Bin& bin : level) {
         walk.add(static_cast<double>(bin.counts.rows - bin.counts.positives),
                  static_cast<double>(bin.counts.positives));
+      }
+      mean.add(walk);
+    }
+    return mean.areas();
+  }
+
+  /// Every pair of a distinct value and a distinct tie breaker is a step.
+  Areas untied_areas(const ProbabilityColumn& column) const {
+    if (column.tie_breaker.empty()) return {};
+    struct Row {
+      double value;
+      double breaker;
+      std::uint32_t row;
+    };
+    std::vector<Row> rows(samples_.size());
+    for_each_chunk(rows.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        rows[row] = {column.probability[row], column.tie_breaker[row], static_cast<std::uint32_t>(row)};
+      }
+    });
+    const auto stratum = [&](const Row& row) { return stratum_.empty() ? 0 : stratum_[row.row]; };
+    tbb::parallel_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+      if (stratum(a) != stratum(b)) return stratum(a) < stratum(b);
+      if (a.value != b.value) return a.value > b.value;
+      if (a.breaker != b.breaker) return a.breaker > b.breaker;
+      return a.row < b.row;
+    });
+    MeanAreas mean;
+    for (std::size_t at = 0; at < rows.size();) {
+      AreaWalk walk;
+      const auto own = stratum(rows[at]);
+      while (at < rows.size() && stratum(rows[at]) == own) {
+        const Row first = rows[at];
+        std::array<double, 2> classes = {0, 0};
+        for (; at < rows.size() && stratum(rows[at]) == own && rows[at].value == first.value &&
+               rows[at].breaker == first.breaker;
+             ++at) {
+          classes[samples_.label[rows[at].row]] += weight(rows[at].row);
+        }
+        walk.add(classes[0], classes[1]);
       }
       mean.add(walk);
     }
@@ -505,10 +564,30 @@ class Judge {
     const auto average_precision = [](const Values& v) { return v.areas.average_precision; };
     errors.roc_auc = own(roc_auc, false, has_band);
     errors.average_precision = own(average_precision, false, has_band);
+    const bool has_breaker = !columns_[column].tie_breaker.empty();
+    if (has_breaker) {
+      errors.roc_auc_untied = own([](const Values& v) { return v.untied.roc_auc; }, false, has_band);
+      errors.average_precision_untied =
+          own([](const Values& v) { return v.untied.average_precision; }, false, has_band);
+    }
     if (options_.order_baseline && *options_.order_baseline != column) {
       const bool both = has_band && has_order_band(*options_.order_baseline);
       errors.roc_auc_difference = less(*options_.order_baseline, roc_auc, both);
       errors.average_precision_difference = less(*options_.order_baseline, average_precision, both);
+      if (has_breaker) {
+        // The baseline keeps its own ties.
+        const auto untied_less = [&](auto untied, auto area) {
+          return figure(
+              values, resampled, false,
+              [&](const std::vector<Values>& all) {
+                return untied(all[column].untied) - area(all[*options_.order_baseline]);
+              },
+              both);
+        };
+        errors.roc_auc_untied_difference = untied_less([](const Areas& areas) { return areas.roc_auc; }, roc_auc);
+        errors.average_precision_untied_difference =
+            untied_less([](const Areas& areas) { return areas.average_precision; }, average_precision);
+      }
     }
     if (!errors.is_probability) return errors;
     const bool is_compared = options_.curve_baseline && *options_.curve_baseline != column &&
@@ -589,6 +668,10 @@ void check(const Samples& samples, std::span<const ProbabilityColumn> columns, s
     refuse("stratum has " + std::to_string(stratum.size()) + " rows, label has " + std::to_string(samples.size()));
   }
   for (const ProbabilityColumn& column : columns) {
+    if (!column.tie_breaker.empty() && column.tie_breaker.size() != samples.size()) {
+      refuse("the tie breaker of " + column.name + " has " + std::to_string(column.tie_breaker.size()) +
+             " rows, label has " + std::to_string(samples.size()));
+    }
     if (column.probability.size() == samples.size()) continue;
     refuse(column.name + " has " + std::to_string(column.probability.size()) + " rows, label has " +
            std::to_string(samples.size()));

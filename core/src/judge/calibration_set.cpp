@@ -102,8 +102,9 @@ CalibrationErrors judge_calibration_set(const CalibrationSet& set, const Samples
   options.order_baseline = 0;
   options.curve_baseline = columns.size();
   columns.push_back({"ist", std::span<const double>(crossed.ist)});
-  columns.push_back({"mist", std::span<const double>(crossed.mist)});
-  columns.push_back({"shrunken", std::span<const double>(crossed.shrunken)});
+  // With equal probabilities ordered by the score ist has the order of the score itself.
+  columns.push_back({"mist", std::span<const double>(crossed.mist), true, samples.score});
+  columns.push_back({"shrunken", std::span<const double>(crossed.shrunken), true, samples.score});
   return calibration_errors(samples, set.mist->uncertainty_edges, columns, crossed.fold, options);
 }
 

@@ -24,6 +24,9 @@ struct ProbabilityColumn {
   /// Inside a level (and stratum) the order is that of the score, ties aside. Otherwise resamples need cells of the
   /// column's own; the first such column has them, the order of others is given without an interval.
   bool follows_score = true;
+  /// Empty, or numbers by which rows of equal probability are ordered, the score in most cases: then also the areas of
+  /// that order are found. A step of isotonic regression makes many scores equal, which costs average precision.
+  RealSpan tie_breaker = {};
 };
 
 /// A number and, where rows were resampled, where it lies for other draws of the rows.
@@ -65,6 +68,11 @@ struct ColumnErrors {
   std::optional<Figure> average_precision;
   std::optional<Figure> roc_auc_difference;  ///< less that of the order baseline, paired
   std::optional<Figure> average_precision_difference;
+  /// The same of the order in which equal probabilities are told apart; unset without a tie breaker.
+  std::optional<Figure> roc_auc_untied;
+  std::optional<Figure> average_precision_untied;
+  std::optional<Figure> roc_auc_untied_difference;
+  std::optional<Figure> average_precision_untied_difference;
 };
 
 struct CalibrationErrors {

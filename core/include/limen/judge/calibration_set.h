@@ -87,8 +87,9 @@ enum class JudgedOn {
 inline constexpr int kCalibrationFolds = 5;
 
 /// Errors and order of the columns raw (the score), those of `corrections`, ist, mist and shrunken; curves are compared
-/// with ist, the order with raw. The baselines in the options are not looked at. seed: of the folds. Throws
-/// InvalidInput, also when the set has not all of its isotonic calibrators.
+/// with ist, the order with raw; mist and shrunken are also judged with their ties ordered by the score. The baselines
+/// in the options are not looked at. seed: of the folds. Throws InvalidInput, also when the set has not all of its
+/// isotonic calibrators.
 [[nodiscard]] CalibrationErrors judge_calibration_set(const CalibrationSet& set, const Samples& samples, JudgedOn rows,
                                                       std::span<const ProbabilityColumn> corrections = {},
                                                       std::uint64_t seed = 0, CalibrationErrorOptions options = {});
