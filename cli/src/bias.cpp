@@ -16,6 +16,7 @@
 #include "limen/table/write_table.h"
 #include "limen/theory/bias_simulation.h"
 #include "options.h"
+#include "prior_flags.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -26,7 +27,7 @@ struct BiasFlags {
   std::vector<std::string> tau = {"3"};
   std::vector<std::string> evidence = {"2", "10", "50", "1000"};
   std::vector<std::string> scores;
-  std::string xi, prior_strength, omega, model_strength;
+  PriorFlags priors;
   std::string points = "21";
   std::string simulate;
   std::uint64_t seed = 0;
@@ -56,29 +57,6 @@ struct Curve {
   std::vector<SimulatedBiasCell> cells;
 };
 
-double real_of(const std::string& text, const char* flag) {
-  const NumberField field = limen::parse_number(text);
-  if (field.status != FieldStatus::kOk) throw InvalidInput(flag, limen::quoted(text) + " is not a number");
-  return field.value;
-}
-
-/// The flag of a field: --prior-strength for prior_strength.
-std::string flag_of_field(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
-/// Calls `function`; what it refuses is named by its flag.
-template <typename Function>
-auto in_flags(Function&& function) {
-  try {
-    return function();
-  } catch (const InvalidInput& error) {
-    if (error.where().field.empty()) throw;
-    throw InvalidInput(Where{.field = flag_of_field(error.where().field)}, error.problem());
-  }
-}
-
 std::vector<double> numbers_of(const std::vector<std::string>& texts, const char* flag) {
   std::vector<double> numbers;
   for (const std::string& text : texts) {
@@ -100,13 +78,7 @@ std::vector<double> even_scores(int points) {
 Asked make_asked(const BiasFlags& flags) {
   Asked asked;
   BiasParameters& parameters = asked.parameters;
-  const auto set = [](double& value, const std::string& text, const char* flag) {
-    if (!text.empty()) value = real_of(text, flag);
-  };
-  set(parameters.xi, flags.xi, "--xi");
-  set(parameters.prior_strength, flags.prior_strength, "--prior-strength");
-  set(parameters.omega, flags.omega, "--omega");
-  set(parameters.model_strength, flags.model_strength, "--model-strength");
+  set_priors(parameters, flags.priors);
   asked.tau = numbers_of(flags.tau, "--tau");
   asked.evidence = numbers_of(flags.evidence, "--evidence");
   for (const double tau : asked.tau) {
@@ -346,22 +318,13 @@ int run(const BiasFlags& flags) {
 
 void add_bias(CLI::App& program, Action& action) {
   auto flags = std::make_shared<BiasFlags>();
-  const BiasParameters defaults;
   CLI::App* verb = program.add_subcommand(
       "bias", "The theory: expected positivity and bias of a score, by evidence and undersampling");
   FlagGroup group(*verb);
-  const auto number = [&](const char* flag, std::string& to, double by_default, const std::string& help) {
-    group.add(flag, to, "X", help)->default_str(number_text(by_default));
-  };
   group.list("--tau", flags->tau, "Negatives in training are kept at rate 1/tau, 1e-9 to 1e9")->default_str("3");
   group.list("--evidence", flags->evidence, "Training rows n behind a score, above 0 to 1e12")
       ->default_str("2,10,50,1000");
-  number("--xi", flags->xi, defaults.xi, "Positive share of the global prior, between 0 and 1");
-  number("--prior-strength", flags->prior_strength, defaults.prior_strength,
-         "Strength of the global prior in rows, 1e-9 to 1e9");
-  number("--omega", flags->omega, defaults.omega, "Positive share of the model's prior, 0 to 1");
-  number("--model-strength", flags->model_strength, defaults.model_strength,
-         "Strength of the model's prior in rows, 0 to 1e9");
+  add_prior_flags(group, flags->priors);
   CLI::Option* const scores =
       group.list("--scores", flags->scores, "Scores, 0 to 1; default: --points of them, evenly spaced");
   group.add("--points", flags->points, "N", "Scores of a curve, 2 to 100001; with --simulate cells at most")

@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "flags.h"
+#include "limen/judge/positivity_map.h"
+#include "limen/table/format.h"
+#include "limen/table/write_table.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -17,6 +22,14 @@ struct InspectFlags {
   std::vector<std::string> inputs;
   ObjectiveFlags objective;
   TableFlags table;
+  bool map = false;
+  std::string levels = "3";
+  std::string bins = "10";
+  std::string binning = "equi-weight";
+  bool balanced = false;
+  std::string output;
+  std::string output_format;
+  bool csv = false;
   int threads = 0;
   bool json = false;
 };
@@ -110,7 +123,125 @@ void print_text(const std::string& name, const Inspection& found, const Objectiv
   }
 }
 
-int run(const InspectFlags& flags) {
+Json map_json(const PositivityMap& map, std::uint64_t dropped) {
+  Json cells = Json::array();
+  for (const PositivityCell& cell : map.cells) {
+    cells.push_back({{"level", cell.level},
+                     {"bin", cell.bin + 1},
+                     {"low", cell.low},
+                     {"high", cell.high},
+                     {"mean_score", cell.mean_score},
+                     {"rows", count_json(cell.rows)},
+                     {"positives", count_json(cell.positives)},
+                     {"positivity", cell.positivity()},
+                     {"interval", {cell.rate.low, cell.rate.high}}});
+  }
+  return {{"uncertainty_edges", map.uncertainty_edges},
+          {"bins", map.bins},
+          {"confidence", map.confidence},
+          {"weighted", map.weighted},
+          {"rows_dropped", dropped},
+          {"cells", cells}};
+}
+
+void write_map(const std::string& path, const std::optional<table::Format>& format, const PositivityMap& map) {
+  std::vector<std::int64_t> level;
+  std::vector<std::int64_t> bin;
+  std::vector<std::vector<double>> values(8);
+  for (const PositivityCell& cell : map.cells) {
+    level.push_back(cell.level);
+    bin.push_back(cell.bin + 1);
+    const double row[] = {cell.low,       cell.high,         cell.mean_score, cell.rows,
+                          cell.positives, cell.positivity(), cell.rate.low,   cell.rate.high};
+    for (std::size_t at = 0; at < values.size(); ++at) values[at].push_back(row[at]);
+  }
+  const char* const names[] = {"score_low", "score_high", "mean_score",     "rows",
+                               "positives", "positivity", "positivity_low", "positivity_high"};
+  std::vector<table::WrittenColumn> columns = {{"level", std::move(level)}, {"bin", std::move(bin)}};
+  for (std::size_t at = 0; at < values.size(); ++at) columns.push_back({names[at], std::move(values[at])});
+  table::write_table(path, columns, format);
+}
+
+/// Rates with level by level beside each other, then every cell.
+void print_map(const std::string& name, const PositivityMap& map) {
+  const std::size_t levels = map.uncertainty_edges.size() + 1;
+  const std::size_t levels_shown = std::min(levels, kMostLevelsShown);
+  fmt::print("{}: share of positives by score bin and uncertainty level\n", name);
+  std::vector<std::vector<std::string>> rates = {{"bin"}};
+  for (std::size_t level = 0; level < levels_shown; ++level) {
+    const auto edge = [&](std::size_t at) { return fmt::format("{:.4g}", map.uncertainty_edges[at]); };
+    rates[0].push_back(levels == 1          ? "all rows"
+                       : level == 0         ? "< " + edge(0)
+                       : level + 1 < levels ? edge(level - 1) + " .. " + edge(level)
+                                            : ">= " + edge(level - 1));
+  }
+  for (int bin = map.bins; bin-- > 0;) {
+    std::vector<std::string> line(levels_shown + 1, "-");
+    line[0] = std::to_string(bin + 1);
+    bool any = false;
+    for (const PositivityCell& cell : map.cells) {
+      if (cell.bin != bin || static_cast<std::size_t>(cell.level) >= levels_shown) continue;
+      line[static_cast<std::size_t>(cell.level) + 1] = ratio_text(cell.positivity());
+      any = true;
+    }
+    if (any) rates.push_back(std::move(line));
+  }
+  fmt::print("{}\n", table_text(rates));
+  std::vector<std::vector<std::string>> rows = {
+      {"level", "bin", "score", "mean", "rows", "positive", "share", "95% interval (Wilson)"}};
+  for (const PositivityCell& cell : map.cells) {
+    if (static_cast<std::size_t>(cell.level) >= levels_shown) break;
+    rows.push_back({std::to_string(cell.level), std::to_string(cell.bin + 1),
+                    fmt::format("{:.6g} .. {:.6g}", cell.low, cell.high), fmt::format("{:.4g}", cell.mean_score),
+                    count_text(cell.rows), count_text(cell.positives), ratio_text(cell.positivity()),
+                    fmt::format("{:.4f} .. {:.4f}", cell.rate.low, cell.rate.high)});
+  }
+  fmt::print("{}", table_text(rows));
+  if (levels > levels_shown) {
+    fmt::print("  ... {} more, with --json or --csv\n", plural_text(levels - levels_shown, "level"));
+  }
+}
+
+int run_map(const InspectFlags& flags) {
+  if (has_objective(flags.objective)) throw InvalidInput("--map shows all rows; give no objective with it");
+  if (flags.csv && flags.json) throw InvalidInput("inspect: give either --csv or --json, not both");
+  if (flags.csv && !flags.output.empty())
+    throw InvalidInput("inspect: --csv is for stdout; -o writes a file, give one");
+  const PositivityMapOptions options = {.levels = static_cast<int>(parse_integer(flags.levels, "--levels", 1, 1000)),
+                                        .bins = static_cast<int>(parse_integer(flags.bins, "--bins", 1, 10'000)),
+                                        .binning = parse_binning(flags.binning),
+                                        .balanced = flags.balanced};
+  if (flags.balanced && options.binning == Binning::kEquiSpan) {
+    throw InvalidInput("--balanced", "equi-span bins do not count rows; leave one of the two out");
+  }
+  const std::string output = flags.csv ? "-" : flags.output;
+  const auto format = flags.csv ? std::optional(table::Format::kCsv) : parse_format(flags.output_format);
+  if (!output.empty()) (void)table::output_format(output, format);
+  (void)open_output(output, flags.inputs);
+  const std::string name = shown(flags.inputs);
+  const table::Predictions rows = read_table(flags.inputs, flags.table);
+  const PositivityMap map = in_table(name, [&] { return positivity_map(rows.samples(), options); });
+  if (!output.empty()) {
+    write_map(output, format, map);
+    if (output == "-") return kDone;
+  }
+  if (flags.json) {
+    fmt::print("{}\n", map_json(map, rows.rows_dropped).dump(1));
+    return kDone;
+  }
+  print_map(name, map);
+  if (!output.empty()) fmt::print("written to {}\n", shown(output));
+  return kDone;
+}
+
+int run(const InspectFlags& flags, const CLI::App& verb) {
+  if (flags.map) {
+    check_stdin_once(flags.inputs);
+    return run_map(flags);
+  }
+  for (const char* flag : {"--levels", "--bins", "--binning", "--balanced", "--output", "--output-format", "--csv"}) {
+    if (verb.count(flag) > 0) throw InvalidInput(flag, "is for the map of positivity; give --map with it");
+  }
   check_stdin_once(flags.inputs);
   const Objective objective = has_objective(flags.objective) ? make_objective(flags.objective) : max_f_beta({1, 1});
   const std::string name = shown(flags.inputs);
@@ -131,13 +262,24 @@ void add_inspect(CLI::App& program, Action& action) {
   CLI::App* verb = program.add_subcommand("inspect", "What a predictions table holds, and whether uncertainty informs");
   verb->add_option("PRED", flags->inputs, "Predictions with label, one or more files; - for stdin")->required();
   add_objective_flags(*verb, flags->objective);
+  FlagGroup group(*verb, "Map of positivity");
+  group.toggle("--map", flags->map, "Instead: share of positives by score bin and uncertainty level, with intervals");
+  group.add("--levels", flags->levels, "K", "Uncertainty levels, 1 to 1000");
+  group.add("--bins", flags->bins, "L", "Score bins of each level, 1 to 10000");
+  group.choice("--binning", flags->binning, "KIND", {"equi-weight", "equi-span"},
+               "equi-weight (quantiles) or equi-span (equal intervals)");
+  group.toggle("--balanced", flags->balanced, "Quantiles of the score count each class for one half");
+  group.add("-o,--output", flags->output, "FILE", "Write the map here: CSV, TSV, Parquet or Arrow; - for stdout");
+  add_output_format_flag(*verb, flags->output_format);
+  group.toggle("--csv", flags->csv, "Print the map as CSV");
   add_threads_flag(*verb, flags->threads);
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(
       "Example: limen inspect holdout.csv --precision 0.9\n"
+      "         limen inspect holdout.csv --map --levels 3 --bins 10\n"
       "The objective says where the decision is; without one it is where F1 is highest.");
-  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }
 
 }  // namespace limen::cli

@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   add_sweep(program, action);
   add_plan(program, action);
   add_monitor(program, action);
+  add_calibrate(program, action);
   add_bias(program, action);
   add_train(program, action);
   add_predict(program, action);

@@ -303,7 +303,7 @@ std::unique_ptr<table::OutputFile> open_output(const std::string& path, const st
   return std::make_unique<table::OutputFile>(path);
 }
 
-Boundary read_boundary(const std::string& path) {
+std::string read_json_text(const std::string& path, const char* kind) {
   constexpr std::size_t kMaxBytes = 64 << 20;
   std::string text;
   if (path == "-") {
@@ -315,7 +315,14 @@ Boundary read_boundary(const std::string& path) {
     text = read_regular_file(path, kMaxBytes);
   }
   if (text.empty()) throw InvalidInput(shown(path), "is empty or cannot be read");
-  if (text.size() > kMaxBytes) throw InvalidInput(shown(path), "is larger than 64 MB, which no boundary file is");
+  if (text.size() > kMaxBytes) {
+    throw InvalidInput(shown(path), fmt::format("is larger than 64 MB, which no {} file is", kind));
+  }
+  return text;
+}
+
+Boundary read_boundary(const std::string& path) {
+  const std::string text = read_json_text(path, "boundary");
   return in_table(shown(path), [&] { return boundary_from_json(text); });
 }
 

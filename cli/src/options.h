@@ -136,6 +136,8 @@ inline constexpr std::size_t kMostLevelsShown = 20;
 [[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path,
                                                              const std::vector<std::string>& inputs);
 
+/// The text of a small JSON file of limen's own, at most 64 MB; `kind` is what it should be, for errors: "boundary".
+[[nodiscard]] std::string read_json_text(const std::string& path, const char* kind);
 /// Reads a boundary file; errors name the path.
 [[nodiscard]] Boundary read_boundary(const std::string& path);
 

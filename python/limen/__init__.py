@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from limen import _core
 from limen._bias import Bias, BiasSimulation, bias, correct_undersampling
 from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
-from limen._calibration import LevelIsotonic
+from limen._calibration import (
+    CalibrationCurve,
+    CalibrationReport,
+    CalibratorErrors,
+    LevelIsotonic,
+    calibration_report,
+)
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
 from limen._monitor import Monitor, MonitorReport
 from limen._plan import Plan, PlannedTest, PlannedThreshold, plan
+from limen._positivity import PositivityMap, positivity_map
 from limen._resample import (
     Bootstrap,
     PairedComparison,
@@ -42,8 +49,10 @@ if TYPE_CHECKING:
     from limen._classifier import BoundaryClassifier as BoundaryClassifier
     from limen._display import BiasDisplay as BiasDisplay
     from limen._display import BoundaryDisplay as BoundaryDisplay
+    from limen._display import CalibrationDisplay as CalibrationDisplay
     from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
     from limen._display import FrontierDisplay as FrontierDisplay
+    from limen._display import PositivityDisplay as PositivityDisplay
 
 __version__: str = _core.version
 
@@ -52,8 +61,10 @@ _LAZY = {
     "BiasDisplay": "limen._display",
     "BoundaryClassifier": "limen._classifier",
     "BoundaryDisplay": "limen._display",
+    "CalibrationDisplay": "limen._display",
     "CalibrationLevelsDisplay": "limen._display",
     "FrontierDisplay": "limen._display",
+    "PositivityDisplay": "limen._display",
     "uncertainty": None,
 }
 
@@ -62,6 +73,9 @@ __all__ = [
     "BiasSimulation",
     "Bootstrap",
     "Boundary",
+    "CalibrationCurve",
+    "CalibrationReport",
+    "CalibratorErrors",
     "Comparison",
     "Evaluation",
     "ExactPoint",
@@ -80,6 +94,7 @@ __all__ = [
     "Plan",
     "PlannedTest",
     "PlannedThreshold",
+    "PositivityMap",
     "Monitor",
     "MonitorReport",
     "SimulatedTable",
@@ -90,6 +105,7 @@ __all__ = [
     "Trial",
     "bias",
     "bootstrap",
+    "calibration_report",
     "compare",
     "compare_boundaries",
     "correct_undersampling",
@@ -97,6 +113,7 @@ __all__ = [
     "frontier",
     "informs",
     "plan",
+    "positivity_map",
     "simulate",
     "sweep",
     *_LAZY,

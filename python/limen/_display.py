@@ -423,11 +423,10 @@ class CalibrationLevelsDisplay:
             rows = np.column_stack([score, uncertainty])
             uncertainty_edges = limen.LevelIsotonic(levels=levels).fit(rows, y).uncertainty_edges_
         uncertainty_edges = np.asarray(uncertainty_edges, dtype=np.float64)
-        level = np.searchsorted(uncertainty_edges, uncertainty, side="right")
-        curves = []
-        for at in range(len(uncertainty_edges) + 1):
-            in_level = level == at
-            curves.append(_reliability(y[in_level], score[in_level], n_bins))
+        found = limen.positivity_map(
+            y, score, uncertainty, uncertainty_edges=uncertainty_edges, bins=n_bins, balanced=True
+        )
+        curves = [_level_curve(found, level) for level in range(found.levels)]
         return cls(curves=curves, uncertainty_edges=uncertainty_edges).plot(ax=ax)
 
     @classmethod
@@ -492,6 +491,229 @@ class CalibrationLevelsDisplay:
         if at == 0:
             return f"below {edges[0]}"
         return f"{edges[at - 1]} and above" if at == len(edges) else f"{edges[at - 1]} to {edges[at]}"
+
+
+class PositivityDisplay:
+    """Share of positives by score bin and uncertainty level: a heat map, and beside it a curve for each level.
+
+    Use :meth:`from_predictions` or :meth:`from_estimator`. The paper's first figure: where curves of different levels lie
+    apart, the uncertainty tells what the score does not.
+
+    Parameters
+    ----------
+    map : limen.PositivityMap
+
+    Attributes
+    ----------
+    ax_ : pair of matplotlib Axes
+        Heat map and curves.
+    figure_ : matplotlib Figure
+    mesh_ : matplotlib QuadMesh
+    lines_ : list of matplotlib Line2D
+        A curve for each level, by score bin.
+    """
+
+    def __init__(self, *, map):
+        self.map = map
+
+    @classmethod
+    def from_predictions(cls, y, score, uncertainty, *, ax=None, **kwargs):
+        """Draw labelled rows.
+
+        Parameters
+        ----------
+        y, score, uncertainty : array-like of shape (n_samples,)
+        ax : pair of matplotlib Axes, default=None
+        **kwargs : dict
+            See :func:`limen.positivity_map`.
+
+        Returns
+        -------
+        display : PositivityDisplay
+        """
+        return cls(map=limen.positivity_map(y, score, uncertainty, **kwargs)).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, sample_weight=None, **kwargs):
+        """Draw for a fitted BoundaryClassifier on rows X, y; without them on its out-of-fold rows.
+
+        Parameters
+        ----------
+        estimator : BoundaryClassifier, fitted
+        X, y : rows and labels, default=None
+        sample_weight : array-like, default=None
+        **kwargs : dict
+            See :func:`limen.positivity_map`.
+
+        Returns
+        -------
+        display : PositivityDisplay
+        """
+        columns = _holdout(estimator, X, y, sample_weight, "PositivityDisplay")
+        return cls.from_predictions(*columns[:3], sample_weight=columns[3], **kwargs)
+
+    def plot(self, *, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        display : PositivityDisplay
+        """
+        plt = _pyplot()
+        from matplotlib.ticker import MaxNLocator
+
+        if ax is None:
+            _, ax = plt.subplots(1, 2, figsize=(10.4, 4.2), layout="constrained")
+        panels = np.ravel(np.asarray(ax, dtype=object))
+        if len(panels) != 2:
+            raise ValueError(f"PositivityDisplay: {len(panels)} axes, must be two: heat map and curves")
+        found, (heat, lines) = self.map, panels
+        rates = found.grid()
+        heat.patch.set(hatch="////", edgecolor="0.8", facecolor="white")
+        highest = np.nanmax(found.positivity_high) if len(found) else 1
+        self.mesh_ = heat.pcolormesh(
+            np.arange(found.bins + 1) + 0.5, np.arange(found.levels + 1) - 0.5, np.ma.masked_invalid(rates),
+            cmap=_cool_map(), vmin=0, vmax=highest, edgecolors="none", rasterized=True,
+        )  # fmt: skip
+        if found.levels * found.bins <= 60:
+            for level, at in zip(found.level, found.bin, strict=True):
+                dark = rates[level, at] > 0.62 * highest
+                heat.text(
+                    at + 1, level, f"{rates[level, at]:.2f}", ha="center", va="center", fontsize=7,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+        heat.set(xlabel="score bin", ylabel="uncertainty")
+        heat.xaxis.set_major_locator(MaxNLocator(integer=True))
+        heat.set_yticks(range(found.levels), [found.level_name(level) for level in range(found.levels)])
+        bar = heat.figure.colorbar(self.mesh_, ax=heat, pad=0.02)
+        bar.set_label("share of positives")
+        bar.outline.set_linewidth(0.5)
+        colors = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, max(found.levels, 2)))
+        self.lines_ = []
+        for level in range(found.levels):
+            own = found.level == level
+            x = found.bin[own] + 1
+            (line,) = lines.plot(
+                x, found.positivity[own], color=colors[level], marker=_MARKERS[level % len(_MARKERS)], markersize=4,
+                linewidth=1.6, label=found.level_name(level),
+            )  # fmt: skip
+            lines.fill_between(
+                x, found.positivity_low[own], found.positivity_high[own], color=colors[level], alpha=0.18, linewidth=0
+            )
+            self.lines_.append(line)
+        lines.set(xlabel="score bin", ylabel="share of positives", ylim=(0, None))
+        lines.xaxis.set_major_locator(MaxNLocator(integer=True))
+        lines.legend(title="uncertainty", frameon=False, alignment="left", loc="upper left")
+        _quiet(lines)
+        self.ax_, self.figure_ = panels, heat.figure
+        return self
+
+
+class CalibrationDisplay:
+    """Cumulative ECE@j of a score and its calibrators with bands, and beside it their reliability curves.
+
+    Use :meth:`from_predictions`, or give a :func:`limen.calibration_report`.
+
+    Parameters
+    ----------
+    report : limen.CalibrationReport
+
+    Attributes
+    ----------
+    ax_ : pair of matplotlib Axes
+        Cumulative ECE@j, and reliability.
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        Of the cumulative errors, by column.
+    reliability_lines_ : dict of str to matplotlib Line2D
+    """
+
+    def __init__(self, *, report):
+        self.report = report
+
+    @classmethod
+    def from_predictions(cls, y, score, uncertainty, *, ax=None, columns=None, **kwargs):
+        """Draw labelled rows.
+
+        Parameters
+        ----------
+        y, score, uncertainty : array-like of shape (n_samples,)
+            The hold-out.
+        ax, columns :
+            See :meth:`plot`.
+        **kwargs : dict
+            See :func:`limen.calibration_report`, such as ``test``.
+
+        Returns
+        -------
+        display : CalibrationDisplay
+        """
+        return cls(report=limen.calibration_report(y, score, uncertainty, **kwargs)).plot(ax=ax, columns=columns)
+
+    def plot(self, *, ax=None, columns=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, default=None
+            None: a new figure.
+        columns : sequence of str, default=None
+            Which to draw; None: all that are probabilities, of which the raw score's and those of corrections are left out
+            of the left panel when they are more than three times as high as ``ist``.
+
+        Returns
+        -------
+        display : CalibrationDisplay
+        """
+        report = self.report
+        names = [name for name in (columns or report) if report[name].is_probability]
+        plt = _pyplot()
+        if ax is None:
+            _, ax = plt.subplots(1, 2, figsize=(10.0, 4.4), layout="constrained")
+        panels = np.ravel(np.asarray(ax, dtype=object))
+        if len(panels) != 2:
+            raise ValueError(f"CalibrationDisplay: {len(panels)} axes, must be two: errors and reliability")
+        errors, reliability = panels
+        styles = {name: _LINES[at % len(_LINES)] for at, name in enumerate(report)}
+        limit = np.inf if columns else 3 * np.nanmax(report["ist"].cumulative_ece.value)
+        self.lines_, self.reliability_lines_ = {}, {}
+        for name in names:
+            curve = report[name].cumulative_ece
+            if np.nanmax(curve.value) <= limit:
+                j = np.arange(len(curve.value))
+                (self.lines_[name],) = errors.plot(j, curve.value, label=name, linewidth=1.8, **styles[name])
+                if not np.isnan(curve.low).all():
+                    errors.fill_between(j, curve.low, curve.high, color=styles[name]["color"], alpha=0.15, linewidth=0)
+            (self.reliability_lines_[name],) = reliability.plot(
+                report[name].mean_probability, report.reliability.positivity, label=name, linewidth=1.6,
+                marker=_MARKERS[names.index(name) % len(_MARKERS)], markersize=4, **styles[name],
+            )  # fmt: skip
+        errors.plot(
+            np.arange(len(report.cumulative_by_chance)), report.cumulative_by_chance, color="0.6", linewidth=1,
+            linestyle=(0, (1, 2)), label="by chance",
+        )  # fmt: skip
+        errors.set(xlabel="j: score bins above the j-th", ylabel="cumulative ECE@j", ylim=(0, None))
+        errors.legend(frameon=False, handlelength=2.8)
+        _quiet(errors)
+        found = report.reliability
+        ends = np.r_[0, max(1e-9, *found.positivity_high, *(report[name].mean_probability.max() for name in names))]
+        reliability.plot(ends, ends, color="0.6", linewidth=1, linestyle=(0, (1, 2)), zorder=0)
+        spread = np.abs(np.stack([found.positivity_low, found.positivity_high]) - found.positivity)
+        if names:
+            reliability.errorbar(
+                report[names[-1]].mean_probability, found.positivity, yerr=spread, linestyle="none", color="0.5",
+                elinewidth=0.9,
+            )  # fmt: skip
+        reliability.set(xlabel="mean probability", ylabel="share of positives")
+        reliability.legend(frameon=False, handlelength=2.8)
+        _quiet(reliability)
+        self.ax_, self.figure_ = panels, errors.figure
+        return self
 
 
 class BiasDisplay:
@@ -633,25 +855,11 @@ def _recall_at(points, bounds):
     return np.where(at < len(best), best[np.minimum(at, len(best) - 1)], np.nan)
 
 
-def _reliability(y, score, n_bins):
-    """Mean score and share of positives of each bin, with Wilson's interval of 95%."""
-    if len(y) == 0:
-        return {name: np.zeros(0) for name in ("score", "positivity", "low", "high", "rows")}
-    if y.all() or not y.any():
-        edges = np.unique(np.quantile(score, np.arange(1, n_bins) / n_bins))
-    else:
-        edges = _edges(score, y, np.ones(len(y)), n_bins)[1:-1]
-    cell = np.searchsorted(edges, score, side="right")
-    rows = np.bincount(cell)
-    kept = rows > 0
-    rows = rows[kept].astype(np.float64)
-    mean = np.bincount(cell, weights=score)[kept] / rows
-    rate = np.bincount(cell, weights=y)[kept] / rows
-    z = 1.959963984540054
-    middle = (rate + z * z / (2 * rows)) / (1 + z * z / rows)
-    half = z / (1 + z * z / rows) * np.sqrt(rate * (1 - rate) / rows + z * z / (4 * rows * rows))
-    low, high = np.minimum(middle - half, rate), np.maximum(middle + half, rate)
-    return {"score": mean, "positivity": rate, "low": low.clip(0), "high": high.clip(max=1), "rows": rows}
+def _level_curve(found, level):
+    """The cells of one level of a PositivityMap, from the lowest score up."""
+    own = found.level == level
+    names = {"score": "mean_score", "positivity": "positivity", "low": "positivity_low", "high": "positivity_high"}
+    return {**{to: getattr(found, name)[own] for to, name in names.items()}, "rows": found.rows[own]}
 
 
 def _equal_cells(axis, set_scale, edges, ticks):

@@ -185,10 +185,11 @@ def test_calibration_curves_are_means_of_bins():
         assert curve["positivity"] @ rows == pytest.approx(Y[level == at].sum())
         assert (curve["low"] <= curve["positivity"]).all() and (curve["positivity"] <= curve["high"]).all()
     # Wilson's interval of 1 in 10: 0.0179 to 0.4042 (Newcombe 1998, score method).
-    from limen._display import _reliability
-
-    ten = _reliability(np.arange(10) == 0, np.zeros(10), 1)
-    assert (ten["low"][0], ten["high"][0]) == (pytest.approx(0.0179, abs=1e-4), pytest.approx(0.4042, abs=1e-4))
+    ten = limen.positivity_map(np.arange(10) == 0, np.zeros(10), np.zeros(10), bins=1)
+    assert (ten.positivity_low[0], ten.positivity_high[0]) == (
+        pytest.approx(0.0179, abs=1e-4),
+        pytest.approx(0.4042, abs=1e-4),
+    )
 
 
 def test_calibration_of_an_estimator_has_the_levels_of_its_boundary(classifier):

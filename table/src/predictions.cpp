@@ -52,6 +52,9 @@ class PredictionSource {
                         .uncertainty = reals(batch.columns[1]),
                         .label = std::move(std::get<detail::Labels>(batch.columns[2]))};
     if (has_weight_.value_or(false)) rows.weight = std::move(std::get<detail::Reals>(batch.columns[3]));
+    if (!options_.columns.evidence.empty()) {
+      rows.evidence = std::move(std::get<detail::Reals>(batch.columns[has_weight_.value_or(false) ? 4 : 3]));
+    }
     if (!options_.columns.group.empty()) rows.group = take_groups(std::get<detail::Texts>(batch.columns.back()));
     rows.rows_dropped = batch.rows_dropped;
     return rows;
@@ -85,6 +88,9 @@ class PredictionSource {
         {.name = columns.label, .kind = Kind::kLabel, .index = names.require(columns.label)}};
     const auto weight = columns.weight_required ? names.require(columns.weight) : names.find(columns.weight);
     if (weight) selection.wanted.push_back({.name = columns.weight, .is_weight = true, .index = *weight});
+    if (!columns.evidence.empty()) {
+      selection.wanted.push_back({.name = columns.evidence, .index = names.require(columns.evidence)});
+    }
     if (!columns.group.empty()) {
       selection.wanted.push_back({.name = columns.group, .kind = Kind::kText, .index = names.require(columns.group)});
     }

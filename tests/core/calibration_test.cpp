@@ -246,7 +246,7 @@ TEST(CalibratedProbability, NamesWhatItRefuses) {
             "calibrated_probability: score has 2 rows, uncertainty has 3");
   const LevelCalibration bad{{1.0}, {{{0}, {0.5}}}};
   EXPECT_EQ(refusal_of([&] { (void)calibrated_probability(bad, view(two), view(two)); }),
-            "calibrated_probability: the edges do not fit the number of levels");
+            "calibration: the edges do not fit the number of levels");
   EXPECT_THAT(calibrated_probability(one, view(std::vector<double>{}), view(std::vector<double>{})), IsEmpty());
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "limen/judge/calibration.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <span>
@@ -11,6 +15,7 @@
 #include "choose/parts.h"
 #include "limen/base/error.h"
 #include "limen/base/random.h"
+#include "limen/base/text.h"
 #include "limen/count/levels.h"
 #include "limen/solve/isotonic.h"
 
@@ -65,6 +70,7 @@ Level shrunk_steps(std::span<const Bin> bins, const Level& alone, double more) {
   }
   // A step of few rows moves further than its neighbours: the order is made good again.
   level.probability = fit_isotonic(shrunk, weight, {.increasing = false}).fitted;
+  for (double& value : level.probability) value = std::clamp(value, 0.0, 1.0);  // rounding of means
   return level;
 }
 
@@ -85,12 +91,16 @@ std::vector<Bin> all_scores(const Grid& grid) {
   return bins;
 }
 
+/// By the score alone.
+Level score_steps(const Grid& grid) {
+  Level alone = turned(isotonic_steps(all_scores(grid)));
+  return alone.score.empty() ? Level{{0}, {rate(total_counts(grid))}} : alone;
+}
+
 LevelCalibration calibrate(const Grid& grid, double shrinkage) {
   LevelCalibration calibration;
   calibration.uncertainty_edges = grid.edges;
-  const Level overall = {{0}, {rate(total_counts(grid))}};
-  Level alone = shrinkage > 0 ? turned(isotonic_steps(all_scores(grid))) : overall;
-  if (alone.score.empty()) alone = overall;
+  const Level alone = shrinkage > 0 ? score_steps(grid) : Level{{0}, {rate(total_counts(grid))}};
   const double more = shrinkage / rows_per_unit(grid);
   for (const auto& bins : grid.levels) {
     const Level steps = shrinkage > 0 ? shrunk_steps(bins, alone, more) : isotonic_steps(bins);
@@ -106,12 +116,12 @@ Grid counted(const Samples& samples, int levels, Binning binning) {
 
 /// Of rows that a calibration did not see.
 double log_loss(const LevelCalibration& calibration, const Grid& grid) {
-  constexpr double kLeast = 1e-6;  // one surprise must not decide
   double loss = 0;
   for (std::size_t level = 0; level < grid.num_levels(); ++level) {
     for (const Bin& bin : grid.levels[level]) {
       if (bin.counts.rows == 0) continue;
-      const double p = std::clamp(probability_at(calibration.levels[level], bin.threshold), kLeast, 1 - kLeast);
+      const double p = std::clamp(probability_at(calibration.levels[level], bin.threshold), kLeastProbability,
+                                  1 - kLeastProbability);
       loss -= static_cast<double>(bin.counts.positives) * std::log(p) +
               static_cast<double>(bin.counts.rows - bin.counts.positives) * std::log1p(-p);
     }
@@ -119,21 +129,19 @@ double log_loss(const LevelCalibration& calibration, const Grid& grid) {
   return loss;
 }
 
-}  // namespace
+/// What each shrinkage leaves rows left out with.
+struct Validated {
+  double shrinkage = 0;
+  double ist_loss = 0;  ///< mean over rows
+  double mist_loss = 0;
+  double shrunken_loss = 0;
+};
 
-LevelCalibration fit_level_calibration(const Samples& samples, int levels, Binning binning, double shrinkage) {
-  if (!(shrinkage >= 0) || !std::isfinite(shrinkage)) {
-    throw InvalidInput("fit_level_calibration",
-                       "shrinkage is " + std::to_string(shrinkage) + ", must be a number of rows, 0 or more");
-  }
-  return calibrate(counted(samples, levels, binning), shrinkage);
-}
-
-double choose_shrinkage(const Samples& samples, int levels, Binning binning, std::uint64_t seed) {
+Validated cross_validate(const Grid& distinct, std::uint64_t seed) {
   constexpr std::size_t kFolds = 5;
   constexpr std::int64_t kMostBins = 1000;
   // Weights are counted in rows of mean weight: what rows left out can tell depends on their number.
-  Grid grid = merge_bins(counted(samples, levels, binning), kMostBins);
+  Grid grid = merge_bins(distinct, kMostBins);
   const double rows = rows_per_unit(grid);
   for (auto& bins : grid.levels) {
     for (Bin& bin : bins) {
@@ -166,6 +174,7 @@ double choose_shrinkage(const Samples& samples, int levels, Binning binning, std
   }
   constexpr std::array kStrengths = {0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0};
   std::array<double, kStrengths.size()> loss{};
+  double ist_loss = 0;
   for (const Grid& part : left_out) {
     Grid rest = grid;
     for (std::size_t level = 0; level < grid.num_levels(); ++level) {
@@ -173,9 +182,128 @@ double choose_shrinkage(const Samples& samples, int levels, Binning binning, std
         rest.levels[level][bin].counts -= part.levels[level][bin].counts;
       }
     }
+    // One step function for all levels.
+    ist_loss += log_loss({rest.edges, std::vector<Level>(rest.num_levels(), score_steps(rest))}, part);
     for (std::size_t at = 0; at < kStrengths.size(); ++at) loss[at] += log_loss(calibrate(rest, kStrengths[at]), part);
   }
-  return kStrengths[static_cast<std::size_t>(std::ranges::min_element(loss) - loss.begin())];
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(loss) - loss.begin());
+  const auto size = static_cast<double>(std::max<std::int64_t>(total_counts(grid).rows, 1));
+  return {kStrengths[best], ist_loss / size, loss[0] / size, loss[best] / size};
+}
+
+/// Rows that are calibrated, or that calibrate.
+struct RowCopies {
+  std::vector<double> score;
+  std::vector<double> uncertainty;
+  std::vector<std::uint8_t> label;
+  std::vector<double> weight;
+
+  void add(const Samples& from, std::size_t row) {
+    score.push_back(from.score[row]);
+    uncertainty.push_back(from.uncertainty[row]);
+    label.push_back(from.label[row]);
+    if (!from.weight.empty()) weight.push_back(from.weight[row]);
+  }
+  [[nodiscard]] Samples samples() const { return {std::span(score), std::span(uncertainty), label, weight}; }
+};
+
+}  // namespace
+
+LevelCalibration fit_level_calibration(const Samples& samples, int levels, Binning binning, double shrinkage) {
+  if (!(shrinkage >= 0) || !std::isfinite(shrinkage)) {
+    throw InvalidInput("fit_level_calibration",
+                       "shrinkage is " + std::to_string(shrinkage) + ", must be a number of rows, 0 or more");
+  }
+  return calibrate(counted(samples, levels, binning), shrinkage);
+}
+
+double choose_shrinkage(const Samples& samples, int levels, Binning binning, std::uint64_t seed) {
+  return cross_validate(counted(samples, levels, binning), seed).shrinkage;
+}
+
+LevelCalibrations fit_level_calibrations(const Samples& samples, std::vector<double> edges, std::uint64_t seed) {
+  validate(samples);
+  const Grid grid = count_distinct(samples, std::move(edges), weight_units(samples, {}));
+  if (total_counts(grid).rows == 0) throw InvalidInput("fit_level_calibrations", "no row has a weight above 0");
+  const Validated validated = cross_validate(grid, seed);
+  return {.ist = {{}, {score_steps(grid)}},
+          .mist = calibrate(grid, 0),
+          .shrunken = calibrate(grid, validated.shrinkage),
+          .shrinkage = validated.shrinkage,
+          .ist_loss = validated.ist_loss,
+          .mist_loss = validated.mist_loss,
+          .shrunken_loss = validated.shrunken_loss};
+}
+
+CrossFitted cross_fit(const Samples& samples, const std::vector<double>& edges, int folds, std::uint64_t seed) {
+  validate(samples);
+  const std::size_t rows = samples.size();
+  if (folds < 2 || folds > 100 || static_cast<std::size_t>(folds) > rows) {
+    throw InvalidInput(Where{.function = "cross_fit", .field = "folds"},
+                       "is " + std::to_string(folds) + ", must be 2 to 100, and not above the number of rows, " +
+                           std::to_string(rows));
+  }
+  CrossFitted result;
+  const RowHash hash(seed, RowUse::kCalibrate);
+  for (std::size_t row = 0; row < rows; ++row) {
+    result.fold.push_back(static_cast<std::uint8_t>(hash_bucket(hash(row), folds)));
+  }
+  result.ist.resize(rows);
+  result.mist.resize(rows);
+  result.shrunken.resize(rows);
+  for (int fold = 0; fold < folds; ++fold) {
+    RowCopies others;
+    RowCopies part;
+    std::vector<std::size_t> place;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const bool is_part = result.fold[row] == fold;
+      (is_part ? part : others).add(samples, row);
+      if (is_part) place.push_back(row);
+    }
+    if (place.empty()) continue;
+    const LevelCalibrations fitted = fit_level_calibrations(others.samples(), edges, seed);
+    const auto fill = [&](const LevelCalibration& calibration, std::vector<double>& to) {
+      const std::vector<double> probability =
+          calibrated_probability(calibration, part.samples().score, part.samples().uncertainty);
+      for (std::size_t at = 0; at < place.size(); ++at) to[place[at]] = probability[at];
+    };
+    fill(fitted.ist, result.ist);
+    fill(fitted.mist, result.mist);
+    fill(fitted.shrunken, result.shrunken);
+  }
+  return result;
+}
+
+void validate(const LevelCalibration& calibration) {
+  const auto refuse = [](const std::string& what) { throw InvalidInput("calibration", what); };
+  const std::vector<double>& edges = calibration.uncertainty_edges;
+  if (calibration.levels.size() != edges.size() + 1) refuse("the edges do not fit the number of levels");
+  for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+    if (!std::isfinite(edges[edge])) refuse("uncertainty_edges[" + std::to_string(edge) + "] is not finite");
+    if (edge > 0 && edges[edge] <= edges[edge - 1]) {
+      refuse("uncertainty_edges[" + std::to_string(edge) + "] is " + number_text(edges[edge]) +
+             ", not above the one before");
+    }
+  }
+  for (std::size_t level = 0; level < calibration.levels.size(); ++level) {
+    const Level& steps = calibration.levels[level];
+    const std::string name = "level " + std::to_string(level);
+    if (steps.score.empty() || steps.score.size() != steps.probability.size()) {
+      refuse(name + " has " + std::to_string(steps.score.size()) + " scores and " +
+             std::to_string(steps.probability.size()) + " probabilities");
+    }
+    for (std::size_t step = 0; step < steps.score.size(); ++step) {
+      const std::string at = "[" + std::to_string(step) + "] of " + name;
+      if (!std::isfinite(steps.score[step])) refuse("score" + at + " is not finite");
+      if (!(steps.probability[step] >= 0 && steps.probability[step] <= 1)) {
+        refuse("probability" + at + " is " + number_text(steps.probability[step]) + ", must be 0 to 1");
+      }
+      if (step == 0) continue;
+      if (steps.score[step] <= steps.score[step - 1]) refuse("score" + at + " is not above the one before");
+      if (steps.probability[step] < steps.probability[step - 1])
+        refuse("probability" + at + " is below the one before");
+    }
+  }
 }
 
 std::vector<double> calibrated_probability(const LevelCalibration& calibration, RealSpan score, RealSpan uncertainty) {
@@ -183,17 +311,7 @@ std::vector<double> calibrated_probability(const LevelCalibration& calibration, 
     throw InvalidInput("calibrated_probability", "score has " + std::to_string(score.size()) +
                                                      " rows, uncertainty has " + std::to_string(uncertainty.size()));
   }
-  if (calibration.levels.size() != calibration.uncertainty_edges.size() + 1) {
-    throw InvalidInput("calibrated_probability", "the edges do not fit the number of levels");
-  }
-  for (std::size_t level = 0; level < calibration.levels.size(); ++level) {
-    const auto& steps = calibration.levels[level];
-    if (steps.score.empty() || steps.score.size() != steps.probability.size()) {
-      throw InvalidInput("calibrated_probability", "level " + std::to_string(level) + " has " +
-                                                       std::to_string(steps.score.size()) + " scores and " +
-                                                       std::to_string(steps.probability.size()) + " probabilities");
-    }
-  }
+  validate(calibration);
   const auto check = [](RealSpan column, const char* name, std::size_t row) {
     if (std::isfinite(column[row])) return;
     throw InvalidInput("calibrated_probability",
@@ -202,11 +320,24 @@ std::vector<double> calibrated_probability(const LevelCalibration& calibration, 
                        Cause::kMissingValue);
   };
   std::vector<double> probability(score.size());
-  for (std::size_t row = 0; row < score.size(); ++row) {
-    check(score, "score", row);
-    check(uncertainty, "uncertainty", row);
-    const auto& steps = calibration.levels[level_of(calibration.uncertainty_edges, uncertainty[row])];
-    probability[row] = probability_at(steps, score[row]);
+  const auto calibrate_rows = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const double value = score[row];
+      const double level = uncertainty[row];
+      if (!std::isfinite(value) || !std::isfinite(level)) return false;
+      probability[row] = probability_at(calibration.levels[level_of(calibration.uncertainty_edges, level)], value);
+    }
+    return true;
+  };
+  std::atomic<bool> all_finite = true;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, score.size(), 1 << 14), [&](const auto& range) {
+    if (!calibrate_rows(range.begin(), range.end())) all_finite = false;
+  });
+  if (!all_finite) {  // the first of them is named
+    for (std::size_t row = 0; row < score.size(); ++row) {
+      check(score, "score", row);
+      check(uncertainty, "uncertainty", row);
+    }
   }
   return probability;
 }

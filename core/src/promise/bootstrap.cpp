@@ -19,9 +19,12 @@
 #include "limen/solve/monotone.h"
 #include "limen/solve/smooth.h"
 #include "limen/solve/solve.h"
+#include "promise/percentiles.h"
 
 namespace limen {
 namespace {
+
+using detail::percentiles;
 
 /// A binomial number by inversion: a uniform number is used up by the probabilities of one count after the other.
 /// O(1 + mean) for small means, else O(1 + standard deviation).
@@ -108,22 +111,6 @@ class ClassDraw {
   std::int64_t to_draw_;
   std::int64_t rows_left_;
 };
-
-/// Between the two order statistics around it; values need not be sorted, and may be infinite. At least one value.
-double quantile_of(std::vector<double> values, double probability) {
-  std::ranges::sort(values);
-  const double at = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  if (values[below] == values[above]) return values[below];
-  const double part = at - static_cast<double>(below);
-  if (part == 0) return values[below];
-  return std::isinf(values[above]) ? values[above] : values[below] + part * (values[above] - values[below]);
-}
-
-Interval percentiles(const std::vector<double>& values, double confidence) {
-  return {quantile_of(values, (1 - confidence) / 2), quantile_of(values, (1 + confidence) / 2)};
-}
 
 std::optional<Interval> percentiles_of_any(const std::vector<double>& values, double confidence) {
   if (values.empty()) return std::nullopt;

@@ -32,7 +32,8 @@ enum class RowUse : std::uint64_t {
   kCertify = 4,
   kLawRows = 5,
   kLawFolds = 6,
-  kRateFolds = 7
+  kRateFolds = 7,
+  kCalibrate = 8
 };
 
 /// The random numbers of rows: a function of seed, use and row alone.

@@ -15,4 +15,8 @@ struct Interval {
 /// 0 < confidence < 1.
 [[nodiscard]] Interval proportion_interval(double successes, double trials, double confidence = 0.95);
 
+/// Wilson's (score) two-sided interval for a proportion: shorter than the exact one, right on average rather than
+/// always; for tables and pictures. Holds the proportion itself. Fractions, no trials and refusals as above.
+[[nodiscard]] Interval wilson_interval(double successes, double trials, double confidence = 0.95);
+
 }  // namespace limen

@@ -26,6 +26,8 @@ struct PredictionColumns {
   bool weight_required = false;
   /// Rows of one value belong together, such as those of a customer or a day. Empty: no such column is read.
   std::string group = {};
+  /// Training rows behind each row's score. Empty: no such column is read.
+  std::string evidence = {};
 };
 
 struct PredictionOptions {
@@ -55,6 +57,7 @@ struct Predictions {
   UninitializedVector<std::uint8_t> label = {};
   UninitializedVector<double> weight = {};        ///< empty when the table has no such column
   UninitializedVector<std::uint64_t> group = {};  ///< hash of the group's text; empty when none was asked for
+  UninitializedVector<double> evidence = {};      ///< empty when none was asked for
   std::size_t rows_dropped = 0;                   ///< left out by drop_missing
 
   [[nodiscard]] Samples samples() const { return {score.span(), uncertainty.span(), label, weight}; }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "limen/base/real_span.h"
+#include "limen/judge/calibration_error.h"
+#include "limen/judge/calibration_set.h"
+#include "limen/theory/bias.h"
+#include "options.h"
+
+namespace limen::cli {
+
+/// The theory's parameters of a correction that a calibration file holds.
+[[nodiscard]] BiasParameters bias_parameters(const EvidenceCorrection& correction);
+
+/// Parses a calibration file and checks its corrections; errors name the path.
+[[nodiscard]] CalibrationSet parse_calibration(const std::string& path, const std::string& text);
+
+/// Rows as they come out of a table, perhaps a part of it; columns that a calibrator does not need may be empty.
+struct CalibratedRows {
+  RealSpan score = {};
+  RealSpan uncertainty = {};
+  RealSpan evidence = {};
+  std::string table = {};       ///< for errors
+  std::size_t rows_before = 0;  ///< in the table
+};
+
+/// Probabilities by one of the calibrators that the set has. Refuses scores and evidence that a correction cannot take,
+/// by table, row and value.
+[[nodiscard]] std::vector<double> calibrate_rows(const CalibrationSet& set, Calibrator calibrator,
+                                                 const CalibratedRows& rows, int threads = 0);
+
+/// What calibrate found, and on which rows.
+struct CalibrationReport {
+  const CalibrationSet& set;
+  const CalibrationErrors& errors;
+  std::string holdout;
+  std::string judged;               ///< name of the table
+  bool is_cross_validated = false;  ///< rows of the hold-out, each by calibrators of others
+  int folds = 0;
+  int replicates = 0;  ///< 0: no bands
+  std::uint64_t seed = 0;
+  std::uint64_t rows_dropped = 0;
+};
+
+[[nodiscard]] Json json_of(const CalibrationReport& report);
+void print_report(const CalibrationReport& report, const std::string& output);
+/// One line for each column and j: a table for plotting.
+void write_calibration_curves(const std::string& path, const std::optional<table::Format>& format,
+                              const CalibrationErrors& errors);
+
+}  // namespace limen::cli
