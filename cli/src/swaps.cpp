@@ -36,11 +36,12 @@ struct SwapsFlags {
   bool json = false;
 };
 
-/// Rows of one batch that can be counted.
+/// Rows of one batch that can be counted: views of the batch, or of what is left of it without dropped rows.
 struct SwapRows {
-  NumberValues score, uncertainty;
+  RealSpan score, uncertainty;
   std::vector<std::uint8_t> label;
-  std::vector<limen::Column> columns;
+  std::span<const limen::Column> columns;
+  std::vector<limen::Column> kept = {};  ///< where rows were dropped: what the views look at
 };
 
 /// The rows of the table, gone through twice.
@@ -196,10 +197,22 @@ SwapRows SwapTable::rows_of(const Frame& frame, std::uint64_t first_row) {
     }
     rows.label = std::move(labels);
   }
-  const auto kept = [&](const std::string& name) { return any_bad ? taken_rows(column(name), good) : column(name); };
-  rows.score = std::get<NumberValues>(kept(score_).values);
-  rows.uncertainty = std::get<NumberValues>(kept(uncertainty_).values);
-  for (const std::string& name : columns_) rows.columns.push_back(kept(name));
+  // The columns to look at stand last; score and uncertainty may be among them.
+  rows.columns = std::span(frame.columns).last(columns_.size());
+  const bool in_place = std::ranges::equal(rows.columns, columns_, {}, &limen::Column::name);
+  if (any_bad || !in_place) {
+    std::vector<std::string> names = {score_, uncertainty_};
+    names.insert(names.end(), columns_.begin(), columns_.end());
+    for (const std::string& name : names) {
+      rows.kept.push_back(any_bad ? taken_rows(column(name), good) : column(name));
+    }
+    rows.columns = std::span<const limen::Column>(rows.kept).subspan(2);
+  }
+  const auto numbers = [](const limen::Column& from) {
+    return RealSpan(std::span<const double>(std::get<NumberValues>(from.values)));
+  };
+  rows.score = numbers(rows.kept.empty() ? column(score_) : rows.kept[0]);
+  rows.uncertainty = numbers(rows.kept.empty() ? column(uncertainty_) : rows.kept[1]);
   rows_ += rows.score.size();
   return rows;
 }
@@ -221,14 +234,9 @@ void SwapTable::for_each(const std::function<void(const SwapRows&)>& visit) {
 
 Swaps count_swaps(SwapTable& table, const Boundary& first, const Boundary& second, const SwapOptions& options) {
   SwapSurvey survey(first.rule, second.rule, options);
-  table.for_each([&](const SwapRows& rows) {
-    survey.add(std::span<const double>(rows.score), std::span<const double>(rows.uncertainty), rows.columns);
-  });
+  table.for_each([&](const SwapRows& rows) { survey.add(rows.score, rows.uncertainty, rows.columns); });
   SwapCounter counter(survey.plan());
-  table.for_each([&](const SwapRows& rows) {
-    counter.add(std::span<const double>(rows.score), std::span<const double>(rows.uncertainty), rows.label,
-                rows.columns);
-  });
+  table.for_each([&](const SwapRows& rows) { counter.add(rows.score, rows.uncertainty, rows.label, rows.columns); });
   return counter.finish();
 }
 

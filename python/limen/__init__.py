@@ -35,6 +35,7 @@ from limen._studies import (
     frontier,
     simulate,
 )
+from limen._swaps import SwapCell, SwapColumn, SwapLevel, Swaps, SwapSet, SwapTest, swaps
 from limen._sweep import Sweep, SweepCell, sweep
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from limen._display import BoundaryDisplay as BoundaryDisplay
     from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
     from limen._display import FrontierDisplay as FrontierDisplay
+    from limen._display import SwapDisplay as SwapDisplay
 
 __version__: str = _core.version
 
@@ -54,6 +56,7 @@ _LAZY = {
     "BoundaryDisplay": "limen._display",
     "CalibrationLevelsDisplay": "limen._display",
     "FrontierDisplay": "limen._display",
+    "SwapDisplay": "limen._display",
     "uncertainty": None,
 }
 
@@ -84,6 +87,12 @@ __all__ = [
     "MonitorReport",
     "SimulatedTable",
     "Simulation",
+    "SwapCell",
+    "SwapColumn",
+    "SwapLevel",
+    "SwapSet",
+    "SwapTest",
+    "Swaps",
     "Sweep",
     "SweepCell",
     "ThresholdInterval",
@@ -98,6 +107,7 @@ __all__ = [
     "informs",
     "plan",
     "simulate",
+    "swaps",
     "sweep",
     *_LAZY,
 ]

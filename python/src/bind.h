@@ -81,6 +81,7 @@ void bind_certify(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);
 void bind_studies(nb::module_& module);
+void bind_swaps(nb::module_& module);
 void bind_uncertainty(nb::module_& module);
 
 }  // namespace limen::python

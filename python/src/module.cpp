@@ -90,5 +90,6 @@ NB_MODULE(_core, module) {
   limen::python::bind_plan(module);
   limen::python::bind_monitor(module);
   limen::python::bind_studies(module);
+  limen::python::bind_swaps(module);
   limen::python::bind_uncertainty(module);
 }
