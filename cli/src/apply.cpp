@@ -5,6 +5,9 @@
 #include <memory>
 #include <optional>
 
+#include "classes.h"
+#include "limen/base/in_table.h"
+#include "limen/fit/classes.h"
 #include "limen/solve/boundary.h"
 #include "limen/table/append.h"
 #include "limen/table/format.h"
@@ -28,7 +31,13 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   std::vector<std::string> all = flags.inputs;
   all.push_back(flags.boundary);
   check_stdin_once(all);
-  const Boundary boundary = read_boundary(flags.boundary);
+  const std::string text = read_boundary_text(flags.boundary);
+  if (is_classes_json(text)) {
+    const ClassBoundaries classes = in_table(shown(flags.boundary), [&] { return classes_from_json(text); });
+    return apply_classes(classes, {flags.inputs, flags.output, flags.json}, parse_format(flags.output_format),
+                         flags.table, verb);
+  }
+  const Boundary boundary = in_table(shown(flags.boundary), [&] { return boundary_from_json(text); });
   // The boundary knows its columns; flags rename them for this table.
   if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
   if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
@@ -84,6 +93,8 @@ void add_apply(CLI::App& program, Action& action) {
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen apply b.json today.csv -o decisions.csv\n"
+      "A file of several classes: decision is the name of the class that claims the row, or empty; where several may\n"
+      "claim it, decision_NAME is 0 or 1 for each class.\n"
       "A boundary with a review also adds the column review: 1 = send to a person, 0 for flagged rows.\n"
       "Other columns are copied as they are. Memory does not grow with the table.");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "certified.h"
+#include "classes.h"
 #include "flags.h"
 #include "limen/base/error.h"
+#include "limen/fit/classes.h"
 #include "limen/judge/metrics.h"
 #include "limen/judge/paired.h"
 #include "options.h"
@@ -184,7 +186,13 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
   std::vector<Boundary> boundaries;
   for (const std::string& path : flags.files) {
     try {
-      boundaries.push_back(read_boundary(path));
+      const std::string text = read_boundary_text(path);
+      if (is_classes_json(text)) {
+        if (flags.files.size() > 1) throw InvalidInput(shown(path), "has several classes and is evaluated alone");
+        const ClassBoundaries classes = in_table(shown(path), [&] { return classes_from_json(text); });
+        return evaluate_class_table(classes, path, test, flags.table, flags.confidence, flags.json, verb);
+      }
+      boundaries.push_back(in_table(shown(path), [&] { return boundary_from_json(text); }));
     } catch (const InvalidInput& error) {
       throw InvalidInput(error.where(), error.problem() + " (boundary files come first, the table last)",
                          error.cause());

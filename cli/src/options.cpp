@@ -303,7 +303,7 @@ std::unique_ptr<table::OutputFile> open_output(const std::string& path, const st
   return std::make_unique<table::OutputFile>(path);
 }
 
-Boundary read_boundary(const std::string& path) {
+std::string read_boundary_text(const std::string& path) {
   constexpr std::size_t kMaxBytes = 64 << 20;
   std::string text;
   if (path == "-") {
@@ -316,6 +316,11 @@ Boundary read_boundary(const std::string& path) {
   }
   if (text.empty()) throw InvalidInput(shown(path), "is empty or cannot be read");
   if (text.size() > kMaxBytes) throw InvalidInput(shown(path), "is larger than 64 MB, which no boundary file is");
+  return text;
+}
+
+Boundary read_boundary(const std::string& path) {
+  const std::string text = read_boundary_text(path);
   return in_table(shown(path), [&] { return boundary_from_json(text); });
 }
 

@@ -136,6 +136,8 @@ inline constexpr std::size_t kMostLevelsShown = 20;
 [[nodiscard]] std::unique_ptr<table::OutputFile> open_output(const std::string& path,
                                                              const std::vector<std::string>& inputs);
 
+/// The text of a boundary file, or of one of several classes; errors name the path.
+[[nodiscard]] std::string read_boundary_text(const std::string& path);
 /// Reads a boundary file; errors name the path.
 [[nodiscard]] Boundary read_boundary(const std::string& path);
 

@@ -10,6 +10,7 @@ from limen import _core
 from limen._bias import Bias, BiasSimulation, bias, correct_undersampling
 from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
 from limen._calibration import LevelIsotonic
+from limen._classes import ClassBoundaries, ClassFit, fit_classes
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
 from limen._monitor import Monitor, MonitorReport
@@ -65,6 +66,8 @@ __all__ = [
     "BiasSimulation",
     "Bootstrap",
     "Boundary",
+    "ClassBoundaries",
+    "ClassFit",
     "Comparison",
     "Evaluation",
     "ExactPoint",
@@ -103,6 +106,7 @@ __all__ = [
     "compare_boundaries",
     "correct_undersampling",
     "fit_boundary",
+    "fit_classes",
     "frontier",
     "informs",
     "plan",

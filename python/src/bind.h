@@ -78,6 +78,7 @@ auto without_gil(Function&& function) {
 void bind_bias(nb::module_& module);
 void bind_boundary(nb::module_& module);
 void bind_certify(nb::module_& module);
+void bind_classes(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);
 void bind_studies(nb::module_& module);

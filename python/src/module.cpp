@@ -87,6 +87,7 @@ NB_MODULE(_core, module) {
   limen::python::bind_bias(module);
   limen::python::bind_boundary(module);
   limen::python::bind_certify(module);
+  limen::python::bind_classes(module);
   limen::python::bind_plan(module);
   limen::python::bind_monitor(module);
   limen::python::bind_studies(module);

@@ -74,7 +74,7 @@ TEST(FitClasses, AHandWorkedCase) {
   EXPECT_EQ(found.classes[0].positives, 2);
   EXPECT_EQ(found.classes[0].eligible_positives, 1);
   EXPECT_FALSE(found.classes[2].boundary);
-  EXPECT_NE(found.classes[2].why.find("no boundary reaches a precision of 0.5; the best attainable is 0.33"),
+  EXPECT_NE(found.classes[2].why.find("no boundary reaches a precision of 0.5; the best attainable is 0.333333"),
             std::string::npos)
       << found.classes[2].why;
   const std::vector<Confusion> figures = evaluate_classes(found, rows, table.label);

@@ -6,6 +6,7 @@
 #include "limen/fit/classes.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <set>
 
@@ -20,6 +21,12 @@ namespace {
 constexpr const char* kFunction = "fit_classes";
 
 [[noreturn]] void refuse(const std::string& problem) { throw InvalidInput(kFunction, problem); }
+
+std::string short_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
 
 void check_scores(const ClassScores& rows) {
   if (rows.score.empty()) refuse("there are no classes");
@@ -168,8 +175,8 @@ void fit_one(ClassBoundary& result, const Samples& samples, const ClassFitOption
                                    .num_threads = options.num_threads});
     result.boundary = std::move(found.boundary);
     if (result.boundary) return;
-    result.why = "a precision of " + number_text(result.min_precision.to_double()) +
-                 " cannot be certified with confidence " + number_text(*confidence) + " on " +
+    result.why = "a precision of " + short_text(result.min_precision.to_double()) +
+                 " cannot be certified with confidence " + short_text(*confidence) + " on " +
                  count_text(static_cast<double>(samples.size())) + " rows";
     if (found.rows_needed) {
       result.why += "; about " + count_text(static_cast<double>(*found.rows_needed)) + " would be needed";
@@ -188,9 +195,9 @@ void fit_one(ClassBoundary& result, const Samples& samples, const ClassFitOption
   FitResult fit = fit_boundary(samples, objective, how);
   result.boundary = std::move(fit.boundary);
   if (result.boundary) return;
-  result.why = "no boundary reaches a precision of " + number_text(result.min_precision.to_double());
+  result.why = "no boundary reaches a precision of " + short_text(result.min_precision.to_double());
   if (fit.solution.best_attainable)
-    result.why += "; the best attainable is " + number_text(*fit.solution.best_attainable);
+    result.why += "; the best attainable is " + short_text(*fit.solution.best_attainable);
 }
 
 void check_boundaries(const ClassBoundaries& boundaries, const ClassScores& rows) {
