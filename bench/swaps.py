@@ -9,7 +9,9 @@ pandas reads the same columns, decides both boundaries, and counts three columns
 import argparse
 import json
 import pathlib
+import resource
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -44,15 +46,14 @@ def make_table(path, rows):
     writer.close()
 
 
-def timed(function):
+def measured(command):
+    """(wall seconds, processor seconds, output) of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def run_program(program, *words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
 def by_pandas(path, first, second):
@@ -76,41 +77,47 @@ def by_pandas(path, first, second):
         elif name == "shop":
             values = values.where(values.isin(values.value_counts().index[:8]), "other")
         counts[name] = pandas.crosstab(values, group)
-    return int((new & ~old).sum()), int((old & ~new).sum()), counts
+    print(json.dumps([int((new & ~old).sum()), int((old & ~new).sum())]))
+    return counts
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--program", default="build/release/bin/limen")
+    parser.add_argument("--pandas", nargs=3, help="a table and two boundaries: what pandas is timed with")
     flags = parser.parse_args()
+    if flags.pandas:
+        table, *files = flags.pandas
+        by_pandas(table, *(json.loads(pathlib.Path(file).read_text())["rule"] for file in files))
+        return
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        table = folder / "rows.parquet"
+        table, small = folder / "rows.parquet", folder / "small.parquet"
         make_table(table, flags.rows)
-        small = folder / "small.parquet"
         make_table(small, 200_000)
-        rules = {}
-        for name, how in {"first": ["--method", "st"], "second": ["--method", "exact", "--levels", "3"]}.items():
-            made = run_program(flags.program, "fit", str(small), "--precision", "0.6", *how, "--json")
-            (folder / f"{name}.json").write_text(json.dumps(made))
-            rules[name] = made["rule"]
-        columns = ["score", "uncertainty", "label", *COLUMNS]
-        read, _ = timed(lambda: pyarrow.parquet.read_table(table, columns=columns))
-        words = [str(folder / "first.json"), str(folder / "second.json"), str(table), "--json"]
-        bare, found = timed(lambda: run_program(flags.program, "swaps", *words))
-        ours, with_columns = timed(lambda: run_program(flags.program, "swaps", *words, "--columns", ",".join(COLUMNS)))
-        _, memory, _ = run([flags.program, "swaps", *words[:-1], "--columns", ",".join(COLUMNS)])
-        theirs, (taken_in, left_out, _) = timed(lambda: by_pandas(table, rules["first"], rules["second"]))
-        assert found["taken_in"]["rows"] == with_columns["taken_in"]["rows"] == taken_in
-        assert found["left_out"]["rows"] == with_columns["left_out"]["rows"] == left_out
-        print(f"{flags.rows:,} rows, {table.stat().st_size / 1e6:.0f} MB of Parquet, 3 columns of values")
-        print(f"  pyarrow, bare read of the six columns   {read:7.2f} s")
-        print(f"  limen swaps, sets alone                 {bare:7.2f} s")
+        files = [folder / "first.json", folder / "second.json"]
+        for file, how in zip(files, (["--method", "st"], ["--method", "exact", "--levels", "3"]), strict=True):
+            measured([flags.program, "fit", small, "--precision", "0.6", *how, "-o", file])
+        read = f"import pyarrow.parquet as p; p.read_table({str(table)!r}, columns={['score', 'uncertainty', 'label', *COLUMNS]})"
+        swaps = [flags.program, "swaps", *files, table, "--json"]
+        runs = {
+            "pyarrow: bare read of the six columns": [sys.executable, "-c", read],
+            "limen swaps, the sets alone": swaps,
+            "limen swaps, three columns": [*swaps, "--columns", ",".join(COLUMNS)],
+            "pandas: the same counts, no tests": [sys.executable, __file__, "--pandas", table, *files],
+        }
+        _, memory, _ = run([str(word) for word in runs["limen swaps, three columns"]])
+        found = {name: measured(command) for name, command in runs.items()}
+        counts = [json.loads(found[name][2]) for name in list(runs)[1:]]
+        for ours in counts[:2]:
+            assert [ours["taken_in"]["rows"], ours["left_out"]["rows"]] == counts[2]
         print(
-            f"  limen swaps, three columns              {ours:7.2f} s   {ours / read:.1f} bare reads, {memory:.0f} MB at most"
+            f"{flags.rows:,} rows, {table.stat().st_size / 1e6:.0f} MB of Parquet; limen swaps held {memory:.0f} MB at most\n"
         )
-        print(f"  pandas, the same counts, no tests       {theirs:7.2f} s   {theirs / ours:.1f} times as long")
+        print("| | wall seconds | processor seconds |\n|---|---:|---:|")
+        for name, (wall, processor, _) in found.items():
+            print(f"| {name} | {wall:.1f} | {processor:.1f} |")
 
 
 if __name__ == "__main__":

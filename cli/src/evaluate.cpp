@@ -183,20 +183,23 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
   std::vector<std::string> inputs = flags.files;
   inputs.push_back(test);
   check_stdin_once(inputs);
-  std::vector<Boundary> boundaries;
-  for (const std::string& path : flags.files) {
+  const auto with_order = [](const auto& read) {
     try {
-      const std::string text = read_boundary_text(path);
-      if (is_classes_json(text)) {
-        if (flags.files.size() > 1) throw InvalidInput(shown(path), "has several classes and is evaluated alone");
-        const ClassBoundaries classes = in_table(shown(path), [&] { return classes_from_json(text); });
-        return evaluate_class_table(classes, path, test, flags.table, flags.confidence, flags.json, verb);
-      }
-      boundaries.push_back(in_table(shown(path), [&] { return boundary_from_json(text); }));
+      return read();
     } catch (const InvalidInput& error) {
       throw InvalidInput(error.where(), error.problem() + " (boundary files come first, the table last)",
                          error.cause());
     }
+  };
+  std::vector<Boundary> boundaries;
+  for (const std::string& path : flags.files) {
+    const std::string text = with_order([&] { return read_boundary_text(path); });
+    if (is_classes_json(text)) {
+      if (flags.files.size() > 1) throw InvalidInput(shown(path), "has several classes and is evaluated alone");
+      const ClassBoundaries classes = in_table(shown(path), [&] { return classes_from_json(text); });
+      return evaluate_class_table(classes, path, test, flags.table, flags.confidence, flags.json, verb);
+    }
+    boundaries.push_back(with_order([&] { return in_table(shown(path), [&] { return boundary_from_json(text); }); }));
   }
 
   Json report = Json::array();

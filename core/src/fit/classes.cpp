@@ -271,6 +271,10 @@ ClassBoundaries fit_classes(const ClassScores& rows, std::span<const std::int32_
       if (own.label[row] != 0) result.eligible_positives += weight.empty() ? 1 : own.weight[row];
     }
     fit_one(result, own.samples(), options, method, confidence);
+    if (result.boundary) {
+      result.boundary->score_column = result.score_column;
+      if (!result.uncertainty_column.empty()) result.boundary->uncertainty_column = result.uncertainty_column;
+    }
     boundaries.classes.push_back(std::move(result));
   }
   return boundaries;
