@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "limen/base/error.h"
 #include "limen/base/text.h"
@@ -54,9 +55,13 @@ std::vector<std::uint8_t> read_labels(const Column& column, const LabelRule& rul
     throw InvalidInput(at_row(where, first_row + row, column.name),
                        quoted(value) + " is of neither class, must be " + wanted_labels(rule), Cause::kBadLabel);
   };
-  // Neighbouring rows often share a number; NaN is never equal to the one before.
-  double last_number = std::numeric_limits<double>::quiet_NaN();
-  std::uint8_t last_label = 0;
+  // The last two different numbers, mostly those of the two classes; NaN is never equal to another number.
+  struct Known {
+    double number = std::numeric_limits<double>::quiet_NaN();
+    std::uint8_t label = 0;
+  };
+  Known last;
+  Known before;
   std::vector<std::uint8_t> label_of_code;  // kMissingLabel: not yet known
   if (const auto* texts = std::get_if<TextValues>(&column.values)) {
     label_of_code.assign(texts->distinct.size(), kMissingLabel);
@@ -64,11 +69,13 @@ std::vector<std::uint8_t> read_labels(const Column& column, const LabelRule& rul
   for_each_label(
       column,
       [&](std::size_t row, double number) {
-        if (number != last_number) {
-          last_label = label_or_refuse(row, number_text(number), label_of(rule, number));
-          last_number = number;
+        if (number != last.number) {
+          std::swap(last, before);
+          if (number != last.number) {
+            last = {number, label_or_refuse(row, number_text(number), label_of(rule, number))};
+          }
         }
-        labels.push_back(last_label);
+        labels.push_back(last.label);
       },
       [&](std::size_t row, std::size_t code) {
         if (label_of_code[code] == kMissingLabel) {

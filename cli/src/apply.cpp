@@ -6,8 +6,11 @@
 #include <optional>
 
 #include "calibration.h"
+#include "classes.h"
 #include "flags.h"
+#include "limen/base/in_table.h"
 #include "limen/base/text.h"
+#include "limen/fit/classes.h"
 #include "limen/solve/boundary.h"
 #include "limen/table/append.h"
 #include "limen/table/format.h"
@@ -99,6 +102,11 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   for (const char* flag : {"--calibrator", "--evidence"}) {
     if (verb.count(flag) > 0) throw InvalidInput(flag, shown(flags.boundary) + " is no calibration file");
   }
+  if (is_classes_json(text)) {
+    const ClassBoundaries classes = in_table(shown(flags.boundary), [&] { return classes_from_json(text); });
+    return apply_classes(classes, {flags.inputs, flags.output, flags.json}, parse_format(flags.output_format),
+                         flags.table, verb);
+  }
   const Boundary boundary = in_table(shown(flags.boundary), [&] { return boundary_from_json(text); });
   // The boundary knows its columns; flags rename them for this table.
   if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
@@ -159,6 +167,8 @@ void add_apply(CLI::App& program, Action& action) {
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen apply b.json today.csv -o decisions.csv\n"
+      "A file of several classes: decision is the name of the class that claims the row, or empty; where several may\n"
+      "claim it, decision_NAME is 0 or 1 for each class.\n"
       "A boundary with a review also adds the column review: 1 = send to a person, 0 for flagged rows.\n"
       "A file of limen calibrate adds the column probability, by the calibrator that had the least log loss on rows "
       "left out.\n"

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "certified.h"
+#include "classes.h"
 #include "flags.h"
 #include "limen/base/error.h"
+#include "limen/fit/classes.h"
 #include "limen/judge/metrics.h"
 #include "limen/judge/paired.h"
 #include "options.h"
@@ -181,14 +183,23 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
   std::vector<std::string> inputs = flags.files;
   inputs.push_back(test);
   check_stdin_once(inputs);
-  std::vector<Boundary> boundaries;
-  for (const std::string& path : flags.files) {
+  const auto with_order = [](const auto& read) {
     try {
-      boundaries.push_back(read_boundary(path));
+      return read();
     } catch (const InvalidInput& error) {
       throw InvalidInput(error.where(), error.problem() + " (boundary files come first, the table last)",
                          error.cause());
     }
+  };
+  std::vector<Boundary> boundaries;
+  for (const std::string& path : flags.files) {
+    const std::string text = with_order([&] { return read_json_text(path, "boundary"); });
+    if (is_classes_json(text)) {
+      if (flags.files.size() > 1) throw InvalidInput(shown(path), "has several classes and is evaluated alone");
+      const ClassBoundaries classes = in_table(shown(path), [&] { return classes_from_json(text); });
+      return evaluate_class_table(classes, path, test, flags.table, flags.confidence, flags.json, verb);
+    }
+    boundaries.push_back(with_order([&] { return in_table(shown(path), [&] { return boundary_from_json(text); }); }));
   }
 
   Json report = Json::array();

@@ -227,7 +227,9 @@ void set_counts(table::AddedValues& added, const std::vector<double>& counts) {
   std::visit(
       [&](auto& values) {
         using Value = typename std::remove_cvref_t<decltype(values)>::value_type;
-        std::ranges::transform(counts, values.begin(), [](double count) { return static_cast<Value>(count); });
+        if constexpr (std::is_arithmetic_v<Value>) {
+          std::ranges::transform(counts, values.begin(), [](double count) { return static_cast<Value>(count); });
+        }
       },
       added);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "certified.h"
+#include "classes.h"
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/machine_memory.h"
@@ -37,6 +38,7 @@ struct FitFlags {
   std::string monotone;
   ReviewFlags review;
   CertifyFlags certify;
+  ClassFlags classes;
   TableFlags table;
   bool json = false;
 };
@@ -410,7 +412,47 @@ Method method_of(const FitFlags& flags) {
   return decided ? Method::kExact : Method::kAuto;
 }
 
-int run(const FitFlags& flags) {
+/// What has no meaning where every class has its own promise.
+void check_class_flags(const FitFlags& flags) {
+  const ObjectiveFlags& goal = flags.objective;
+  const auto refuse_given = [](bool given, const char* flag) {
+    if (given) throw InvalidInput(fmt::format("{} does not go with --class-precision", flag));
+  };
+  refuse_given(
+      !(goal.precision + goal.recall + goal.fpr + goal.flag_rate + goal.cost_fp + goal.cost_fn + goal.fbeta).empty(),
+      "another objective");
+  refuse_given(!flags.counts.empty(), "--counts");
+  refuse_given(!flags.edges.empty(), "--edges");
+  refuse_given(!flags.max_memory.empty(), "--max-memory");
+  refuse_given(is_given(flags.review), "a review");
+  refuse_given(flags.bootstrap.replicates > 0, "--bootstrap");
+  refuse_given(!flags.monotone.empty(), "--monotone");
+  refuse_given(!flags.binning.bins.empty(), "--bins");
+  refuse_given(flags.binning.binning != BinningFlags{}.binning, "--binning");
+  refuse_given(flags.binning.levels == "auto", "--levels auto");
+  refuse_given(!flags.table.read.columns.group.empty(), "--group");
+  refuse_given(!flags.table.labels.positive.empty() || !flags.table.labels.positive_if.empty(),
+               "which label is positive");
+  if (flags.inputs.empty()) throw InvalidInput("fit: give PRED, one or more prediction files");
+}
+
+int run_classes(const FitFlags& flags, const CLI::App& verb) {
+  check_class_flags(flags);
+  ClassFitOptions options;
+  const FitOptions binning = make_fit_options(flags.binning);
+  options.method = method_of(flags);
+  options.levels = binning.levels;
+  options.levels_from = parse_levels_from(flags.levels_from);
+  options.num_threads = binning.num_threads;
+  if (const std::optional<CertifyOptions> certifying = make_certify_options(flags.certify)) {
+    options.confidence = certifying->confidence;
+    options.seed = certifying->seed;
+  }
+  return fit_class_table({flags.inputs, flags.output, flags.json}, flags.classes, flags.table, options, verb);
+}
+
+int run(const FitFlags& flags, const CLI::App& verb) {
+  if (is_given(flags.classes)) return run_classes(flags, verb);
   const bool counted = !flags.counts.empty();
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
@@ -555,6 +597,7 @@ void add_fit(CLI::App& program, Action& action) {
       ->check(CLI::IsMember(methods).description(""));
   add_objective_flags(*verb, flags->objective);
   add_certify_flags(*verb, flags->certify, flags->table);
+  add_class_flags(*verb, flags->classes);
   add_review_flags(*verb, flags->review);
   add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all", true);
   add_levels_from_flag(*verb, flags->levels_from);
@@ -568,8 +611,9 @@ void add_fit(CLI::App& program, Action& action) {
       "Example: limen fit holdout.csv --precision 0.9 -o b.json\n"
       "auto finds out whether uncertainty helps near the decision, and how much of it to use.\n"
       "limen fit holdout.csv --precision 0.9 --confidence 0.95 -o b.json certifies it for deployment.\n"
+      "limen fit holdout.csv --class-precision cat=0.9,dog=0.8 -o c.json: several classes, each with its own promise.\n"
       "Exit code 3: no boundary meets the bound, or none can be certified; what can be is printed.");
-  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }
 
 }  // namespace limen::cli

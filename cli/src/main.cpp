@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   add_evaluate(program, action);
   add_compare(program, action);
   add_frontier(program, action);
+  add_swaps(program, action);
   add_sweep(program, action);
   add_plan(program, action);
   add_monitor(program, action);

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "flags.h"
+#include "frame_rows.h"
 #include "limen/base/label_column.h"
 #include "limen/base/read_file.h"
 #include "limen/base/text.h"
@@ -109,21 +110,6 @@ table::FrameReadOptions MonitorRun::read_options(const std::string& path, bool i
   return options;
 }
 
-limen::Column taken(const limen::Column& column, const std::vector<std::size_t>& rows) {
-  limen::Column result = {.name = column.name};
-  if (const auto* numbers = std::get_if<NumberValues>(&column.values)) {
-    NumberValues values;
-    for (const std::size_t row : rows) values.push_back((*numbers)[row]);
-    result.values = std::move(values);
-    return result;
-  }
-  const auto& texts = std::get<TextValues>(column.values);
-  TextValues values = {.distinct = texts.distinct};
-  for (const std::size_t row : rows) values.code.push_back(texts.code[row]);
-  result.values = std::move(values);
-  return result;
-}
-
 Batch MonitorRun::batch_of(const Frame& frame, const std::string& name, std::uint64_t first_row) {
   const auto find = [&](const std::string& column, bool required) -> const limen::Column* {
     const auto found = std::ranges::find(frame.columns, column, &limen::Column::name);
@@ -180,7 +166,7 @@ Batch MonitorRun::batch_of(const Frame& frame, const std::string& name, std::uin
   }
   const bool all = rows.size() == frame.num_rows;
   dropped_ += frame.num_rows - rows.size();
-  const auto column_of = [&](const limen::Column& column) { return all ? column : taken(column, rows); };
+  const auto column_of = [&](const limen::Column& column) { return all ? column : taken_rows(column, rows); };
   batch.score = std::get<NumberValues>(column_of(*needed[0]).values);
   batch.uncertainty = std::get<NumberValues>(column_of(*needed[1]).values);
   if (weight != nullptr) batch.weight = std::get<NumberValues>(column_of(*weight).values);

@@ -16,6 +16,7 @@ from limen._calibration import (
     LevelIsotonic,
     calibration_report,
 )
+from limen._classes import ClassBoundaries, ClassFit, fit_classes
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Information, fit_boundary, informs
 from limen._monitor import Monitor, MonitorReport
@@ -42,6 +43,7 @@ from limen._studies import (
     frontier,
     simulate,
 )
+from limen._swaps import SwapCell, SwapColumn, SwapLevel, Swaps, SwapSet, SwapTest, swaps
 from limen._sweep import Sweep, SweepCell, sweep
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from limen._display import CalibrationLevelsDisplay as CalibrationLevelsDisplay
     from limen._display import FrontierDisplay as FrontierDisplay
     from limen._display import PositivityDisplay as PositivityDisplay
+    from limen._display import SwapDisplay as SwapDisplay
 
 __version__: str = _core.version
 
@@ -65,6 +68,7 @@ _LAZY = {
     "CalibrationLevelsDisplay": "limen._display",
     "FrontierDisplay": "limen._display",
     "PositivityDisplay": "limen._display",
+    "SwapDisplay": "limen._display",
     "uncertainty": None,
 }
 
@@ -76,6 +80,8 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationReport",
     "CalibratorErrors",
+    "ClassBoundaries",
+    "ClassFit",
     "Comparison",
     "Evaluation",
     "ExactPoint",
@@ -99,6 +105,12 @@ __all__ = [
     "MonitorReport",
     "SimulatedTable",
     "Simulation",
+    "SwapCell",
+    "SwapColumn",
+    "SwapLevel",
+    "SwapSet",
+    "SwapTest",
+    "Swaps",
     "Sweep",
     "SweepCell",
     "ThresholdInterval",
@@ -110,11 +122,13 @@ __all__ = [
     "compare_boundaries",
     "correct_undersampling",
     "fit_boundary",
+    "fit_classes",
     "frontier",
     "informs",
     "plan",
     "positivity_map",
     "simulate",
+    "swaps",
     "sweep",
     *_LAZY,
 ]

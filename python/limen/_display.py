@@ -846,6 +846,161 @@ class BiasDisplay:
         _quiet(ax)
 
 
+class SwapDisplay:
+    """Where the swapped bins lie on the map of score and uncertainty level, and how rows differ in one column.
+
+    Use :meth:`from_swaps` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    swaps : limen.Swaps
+    column : str or None
+        The column whose distributions are drawn; None: the map alone.
+
+    Attributes
+    ----------
+    ax_ : list of matplotlib Axes
+        The map and, with a column, the distributions.
+    figure_ : matplotlib Figure
+    cells_ : list of matplotlib Rectangle
+        One for each cell of ``swaps.cells``.
+    bars_ : dict of str to matplotlib BarContainer
+        The distributions by name.
+    """
+
+    _SETS = {"taken_in": "#009E73", "left_out": "#D55E00"}
+    _BARS = {
+        "population": ("all rows", "#BBBBBB"),
+        "flagged_by_second": ("flagged by second", "#666666"),
+        "taken_in": ("taken in", "#009E73"),
+        "taken_in_equal_score": ("rows of equal score", "#9FD9C6"),
+        "left_out": ("left out", "#D55E00"),
+        "left_out_equal_score": ("rows of equal score", "#F2BF99"),
+    }
+
+    def __init__(self, *, swaps, column=None):
+        self.swaps = swaps
+        self.column = column
+        if column is not None:
+            swaps.column(column)
+
+    @classmethod
+    def from_swaps(cls, swaps, *, column=None, ax=None):
+        """Draw what :func:`limen.swaps` found.
+
+        Parameters
+        ----------
+        swaps : limen.Swaps
+        column : str, optional
+            None: the first of its columns, the one that differs most; without columns the map alone.
+        ax : see :meth:`plot`.
+
+        Returns
+        -------
+        display : SwapDisplay
+        """
+        if column is None and swaps.columns:
+            column = swaps.columns[0].name
+        return cls(swaps=swaps, column=column).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(cls, first, second, y, score, uncertainty, *, columns=None, column=None, ax=None, **kwargs):
+        """Draw what :func:`limen.swaps` finds on these rows; keywords are its own."""
+        found = limen.swaps(first, second, y, score, uncertainty, columns=columns, **kwargs)
+        return cls.from_swaps(found, column=column, ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or two of them with a column, default=None
+            None: a new figure.
+
+        Returns
+        -------
+        display : SwapDisplay
+        """
+        plt = _pyplot()
+        panels = 1 if self.column is None else 2
+        if ax is None:
+            _, ax = plt.subplots(1, panels, figsize=(0.4 + 5.2 * panels, 4.2), layout="constrained", squeeze=False)
+        ax = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(ax) != panels:
+            raise ValueError(f"SwapDisplay: {len(ax)} axes for {panels} panels")
+        self.ax_, self.figure_ = ax, ax[0].figure
+        self._plot_map(ax[0])
+        self.bars_ = {}
+        if panels == 2:
+            self._plot_bars(ax[1])
+        return self
+
+    def _plot_map(self, ax):
+        from matplotlib.patches import Patch, Rectangle
+
+        swaps = self.swaps
+        edges = [swaps.score_low, *swaps.score_edges.tolist()]
+        # A last bin without an end is drawn as wide as the one before it.
+        edges.append(swaps.score_high if swaps.score_high is not None else edges[-1] + max(edges[-1] - edges[0], 0.1))
+        self.cells_ = []
+        for cell in swaps.cells:
+            name = "taken_in" if cell.taken_in.rows > 0 else "left_out"
+            part = getattr(cell, name)
+            low, high = edges[cell.bin], edges[cell.bin + 1]
+            box = Rectangle(
+                (low, cell.level - 0.4), high - low, 0.8, facecolor=self._SETS[name], edgecolor="white", linewidth=0.8,
+                alpha=0.25 + 0.75 * part.rows / max(cell.all.rows, 1),
+            )  # fmt: skip
+            ax.add_patch(box)
+            self.cells_.append(box)
+            if part.positivity is not None and len(swaps.cells) <= 60:
+                ax.text((low + high) / 2, cell.level, f"{part.positivity:.2f}", ha="center", va="center", fontsize=7)
+        top = len(swaps.levels) - 0.5
+        width = max(edges[-1] - edges[0], 1e-12)
+        for at, name in enumerate(("first", "second")):
+            at_level = [getattr(level, f"{name}_threshold") for level in swaps.levels]
+            x = [edges[-1] + width if value is None else value for value in at_level]
+            y = np.arange(len(x))
+            ax.plot(
+                np.repeat(x, 2), np.column_stack([y - 0.5, y + 0.5]).ravel(), label=f"{name} boundary", linewidth=1.6,
+                **_LINES[at],
+            )  # fmt: skip
+        ax.set(xlim=(edges[0] - 0.05 * width, edges[-1] + 0.05 * width), ylim=(-0.5, top))
+        ax.set(xlabel="score", ylabel="uncertainty level")
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        handles, labels = ax.get_legend_handles_labels()
+        for name, color in self._SETS.items():
+            handles.append(Patch(color=color))
+            labels.append(name.replace("_", " "))
+        ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, frameon=False, borderaxespad=0.2)
+        _quiet(ax)
+
+    def _plot_bars(self, ax):
+        column = self.swaps.column(self.column)
+        height = 0.8 / len(self._BARS)
+        place = np.arange(len(column.values))
+        for at, (name, shares) in enumerate((name, column.shares()[name]) for name in self._BARS):
+            label, color = self._BARS[name]
+            self.bars_[name] = ax.barh(
+                place + (at - (len(self._BARS) - 1) / 2) * height,
+                np.nan_to_num(shares),
+                height,
+                color=color,
+                label=label,
+            )
+        ax.set_yticks(place, [value if len(value) <= 24 else value[:21] + "..." for value in column.values])
+        ax.invert_yaxis()
+        tests = [getattr(column, f"{name}_test").adjusted_p for name in self._SETS]
+        known = [p for p in tests if p is not None]
+        shown = f", p {min(known):.1g} after {2 * len(self.swaps.columns)} tests" if known else ""
+        ax.set(xlabel="share of rows", ylabel=column.name + shown)
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.2, fontsize=8,
+            handlelength=1.2,
+        )  # fmt: skip
+        _quiet(ax)
+
+
 def _recall_at(points, bounds):
     precision, recall = points.precision, points.recall
     order = np.argsort(precision, kind="stable")

@@ -79,9 +79,11 @@ void bind_bias(nb::module_& module);
 void bind_boundary(nb::module_& module);
 void bind_calibration(nb::module_& module);
 void bind_certify(nb::module_& module);
+void bind_classes(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);
 void bind_studies(nb::module_& module);
+void bind_swaps(nb::module_& module);
 void bind_uncertainty(nb::module_& module);
 
 }  // namespace limen::python

@@ -88,8 +88,10 @@ NB_MODULE(_core, module) {
   limen::python::bind_boundary(module);
   limen::python::bind_calibration(module);
   limen::python::bind_certify(module);
+  limen::python::bind_classes(module);
   limen::python::bind_plan(module);
   limen::python::bind_monitor(module);
   limen::python::bind_studies(module);
+  limen::python::bind_swaps(module);
   limen::python::bind_uncertainty(module);
 }

@@ -33,13 +33,30 @@ AddedValues zeros(AddedType type, std::size_t rows) {
       return std::vector<std::int64_t>(rows);
     case AddedType::kInt32:
       return std::vector<std::int32_t>(rows);
+    case AddedType::kText:
+      return std::vector<std::string>(rows);
     default:
       return std::vector<std::uint8_t>(rows);
   }
 }
 
+// An empty text is a missing value, as a NaN is.
+arrow::Result<std::shared_ptr<arrow::Array>> array_of(const std::vector<std::string>& texts) {
+  arrow::StringBuilder builder;
+  for (const std::string& text : texts) ARROW_RETURN_NOT_OK(text.empty() ? builder.AppendNull() : builder.Append(text));
+  return builder.Finish();
+}
+
 std::shared_ptr<arrow::Array> array_of(const AddedValues& values, const std::string& table) {
-  auto array = std::visit([](const auto& numbers) { return detail::array_of(numbers); }, values);
+  auto array = std::visit(
+      [](const auto& column) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(column)>, std::vector<std::string>>) {
+          return array_of(column);
+        } else {
+          return detail::array_of(column);
+        }
+      },
+      values);
   return detail::value_or_refuse(std::move(array), table, "a table");
 }
 

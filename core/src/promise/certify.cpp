@@ -233,7 +233,10 @@ double first_rank(std::uint64_t rows, double bound, double level) {
   // Six times as many as must all be positive to be accepted, as far as there are rows.
   const double by_bound = bound > 0 && bound < 1 ? 6 * std::log(level) / std::log(bound) : 1;
   const auto all = static_cast<double>(rows);
-  return std::min(std::max(by_size, std::min(by_bound, all / 20)), all / 2);
+  const double rank = std::min(std::max(by_size, std::min(by_bound, all / 20)), all / 2);
+  // With fewer rows than this not even positives alone are accepted, and the walk would end where it begins.
+  const double fewest = bound > 0 && bound < 1 ? std::ceil(std::log(level) / std::log(bound)) : 1;
+  return fewest <= all / 2 ? std::max(rank, fewest) : rank;
 }
 
 /// The stops that are tested, from the smallest boundary to the largest. tested_per_learning: rows that are tested for
@@ -707,10 +710,16 @@ class BatchRows {
 
 // ---- All together ----
 
-void check_classes(std::int64_t rows, std::int64_t positives) {
+void check_classes(std::int64_t rows, std::int64_t positives, bool allow_all_positive) {
   if (rows == 0) throw InvalidInput("certify", "there are no rows", Cause::kNoRows);
   if (positives == 0) throw InvalidInput("certify", "no row is positive; both classes are needed");
-  if (positives == rows) throw InvalidInput("certify", "every row is positive; both classes are needed");
+  if (positives == rows && !allow_all_positive) {
+    throw InvalidInput("certify", "every row is positive; both classes are needed");
+  }
+}
+
+bool allows_all_positive(const Objective& objective, const CertifyOptions& options) {
+  return options.allow_all_positive && objective.goal == Goal::kPrecision;
 }
 
 /// What is said of a choice that a few rows settle.
@@ -957,7 +966,7 @@ Certification certify(const Samples& samples, const Objective& objective, const 
     }
     std::int64_t positives = 0;
     for (const std::uint8_t label : samples.label) positives += label;
-    check_classes(static_cast<std::int64_t>(samples.size()), positives);
+    check_classes(static_cast<std::int64_t>(samples.size()), positives, allows_all_positive(objective, options));
     const bool weighted = !samples.weight.empty();
     const bool betting = weighted || has_larger_groups(group);
     Certification found =
@@ -985,7 +994,8 @@ Certification certify(const Samples& samples, const Objective& objective, const 
 Certification certify(const SampleBatches& batches, const Objective& objective, const CertifyOptions& options) {
   return in_arena(objective, options, [&] {
     const BatchRows rows(batches);
-    check_classes(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.positives()));
+    check_classes(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.positives()),
+                  allows_all_positive(objective, options));
     return certify_rows(rows, objective, options, nullptr, {});
   });
 }

@@ -24,6 +24,9 @@ struct CertifyOptions {
   /// Of the rows, how many learn; above 0, below 1. Unset: none for `st`, a quarter for the others, less of more than
   /// 40,000 rows.
   std::optional<double> learning_share = std::nullopt;
+  /// Rows that are all positive are no mistake, as where they are those of one class among several: for a bound on
+  /// precision, one threshold is tested on them like on any others.
+  bool allow_all_positive = false;
   /// Threads used, 0 = all cores. The result does not depend on it.
   int num_threads = 0;
 };

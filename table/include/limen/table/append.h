@@ -17,18 +17,18 @@
 namespace limen::table {
 
 /// The values of an added column; its type says which.
-using AddedValues =
-    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::int32_t>, std::vector<std::uint8_t>>;
+using AddedValues = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::int32_t>,
+                                 std::vector<std::uint8_t>, std::vector<std::string>>;
 
-enum class AddedType { kDouble, kInt64, kInt32, kUint8 };
+enum class AddedType { kDouble, kInt64, kInt32, kUint8, kText };
 
 struct AddedColumn {
   std::string name;
   AddedType type = AddedType::kDouble;
 };
 
-/// Gets the wanted columns of a batch of rows and fills the added columns, which have a zero for each row. Rows whose
-/// `keep` (1 for each) it sets to 0 are not written.
+/// Gets the wanted columns of a batch of rows and fills the added columns, which have a zero, or an empty text, for
+/// each row. Rows whose `keep` (1 for each) it sets to 0 are not written.
 using FillColumns = std::function<void(const Frame&, std::span<AddedValues>, std::span<std::uint8_t> keep)>;
 
 struct AppendColumnsOptions {
@@ -59,8 +59,8 @@ void require_new_columns(const TableFiles& inputs, const AppendColumnsOptions& o
 ///
 /// Output path "-" is stdout; a file is written under a temporary name and renamed at the end, so a failure leaves
 /// nothing behind and the output may be the input. A double is written to text with the fewest digits that read back as
-/// it; NaN becomes an empty field. Throws like for_each_frame; also like require_new_columns, and InvalidInput, before
-/// anything is read, when the output's name says no format.
+/// it; NaN, and an empty added text, become an empty field (missing, in other formats). Throws like for_each_frame;
+/// also like require_new_columns, and InvalidInput, before anything is read, when the output's name says no format.
 RowCounts append_columns(const TableFiles& inputs, const std::string& output, const AppendColumnsOptions& options,
                          const std::vector<AddedColumn>& added, const FillColumns& fill);
 
