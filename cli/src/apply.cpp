@@ -9,6 +9,7 @@
 #include "limen/table/append.h"
 #include "limen/table/format.h"
 #include "options.h"
+#include "segments.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -30,8 +31,7 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   check_stdin_once(all);
   const Boundary boundary = read_boundary(flags.boundary);
   // The boundary knows its columns; flags rename them for this table.
-  if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
-  if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
+  name_columns(verb, boundary, flags.table.read.columns);
   const std::optional<table::Format> output_format = parse_format(flags.output_format);
   (void)table::output_format(flags.output, output_format);
   (void)open_output(flags.output, {});  // refuses a path that cannot be written before any work is done
@@ -39,24 +39,33 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   const table::AppendDecisionsOptions options = {.read = read.read,
                                                  .score = read.columns.score,
                                                  .uncertainty = read.columns.uncertainty,
+                                                 .segment = read.columns.segment,
                                                  .drop_missing = read.drop_missing,
                                                  .with_review = boundary.review.has_value(),
                                                  .output_format = output_format};
   std::size_t flagged = 0;
   std::size_t reviewed = 0;
+  std::size_t unseen = 0;
   const table::RowCounts result =
       table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
-        decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+        if (boundary.segments) {
+          unseen +=
+              decide(*boundary.segments, batch.score, batch.uncertainty, *batch.segment, batch.decision, batch.level);
+        } else {
+          decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+        }
         for (const std::uint8_t decision : batch.decision) flagged += decision;
         if (batch.review.empty()) return;
         decide_review(boundary, batch.score, batch.uncertainty, batch.review);
         for (const std::uint8_t review : batch.review) reviewed += review;
       });
   say_left_out(shown(flags.inputs), result.rows_dropped, "with missing or impossible values");
+  if (unseen > 0) fmt::print(stderr, "{}: {}\n", shown(flags.inputs), unseen_text(*boundary.segments, unseen));
   if (flags.output == "-") return kDone;
   if (flags.json) {
     Json report = {{"rows", result.rows}, {"flagged", flagged}};
     if (boundary.review) report["reviewed"] = reviewed;
+    if (boundary.segments) report["unseen_segment_rows"] = unseen;
     report["rows_dropped"] = result.rows_dropped;
     fmt::print("{}\n", report.dump(1));
   } else {
@@ -80,10 +89,14 @@ void add_apply(CLI::App& program, Action& action) {
       ->required();
   verb->add_option("-o,--output", flags->output, "Where to write the table, - for stdout")->required();
   add_output_format_flag(*verb, flags->output_format);
+  add_segment_column_flag(*verb, flags->table.read.columns);
   add_table_flags(*verb, flags->table, false);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen apply b.json today.csv -o decisions.csv\n"
+      "A boundary with segments needs their column too; level is then the uncertainty level inside the segment, -1 for "
+      "a\n"
+      "value that the hold-out did not have and that is never flagged.\n"
       "A boundary with a review also adds the column review: 1 = send to a person, 0 for flagged rows.\n"
       "Other columns are copied as they are. Memory does not grow with the table.");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });

@@ -174,7 +174,7 @@ TEST(FitSegments, IsTheBestOfAllBoundariesOnTheCells) {
       std::vector<std::string> own;
       std::size_t in_pool = 0;
       for (const auto& [size, value] : by_rows) {
-        if (size < 3 || (in_pool > 0 && in_pool < 3)) {
+        if (size < 3) {
           in_pool += size;
         } else {
           own.push_back(value);
@@ -273,8 +273,8 @@ TEST(FitSegments, WithEachEverySegmentIsTheBestOfItsOwnAndKeepsTheBoundExactly) 
   EXPECT_GT(infeasible, 20);
 }
 
-TEST(FitSegments, PoolsRareValuesUntilTheyHaveRowsEnough) {
-  // 3 rows of a, 1 of b, 2 of c, 6 of d: with at least 3 rows b is rare, and takes in c to have 3 itself.
+TEST(FitSegments, PoolsRareValuesAndDecidesUnseenOnesLikeThemWhereTheyAreEnough) {
+  // 3 rows of a, 1 of b, 2 of c, 6 of d.
   HandRows rows;
   rows.score = {.1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .97, .99};
   rows.uncertainty.assign(12, 0);
@@ -291,20 +291,28 @@ TEST(FitSegments, PoolsRareValuesUntilTheyHaveRowsEnough) {
   };
   EXPECT_THAT(values(fit(1)), testing::ElementsAre("a", "b", "c", "d"));
   EXPECT_FALSE(fit(1).pooled);
+  EXPECT_FALSE(fit(1).unseen_as_pooled);
   const Segments three = fit(3);
   EXPECT_THAT(values(three), testing::ElementsAre("a", "d"));
   EXPECT_THAT(three.pooled_values, testing::ElementsAre("b", "c"));
   EXPECT_EQ(three.pooled->rows, 3);
-  const Segments four = fit(4);
-  EXPECT_THAT(values(four), testing::ElementsAre("d"));
-  EXPECT_THAT(four.pooled_values, testing::ElementsAre("a", "b", "c"));
+  EXPECT_TRUE(three.unseen_as_pooled);
+  const Segments two = fit(2);
+  EXPECT_THAT(values(two), testing::ElementsAre("a", "c", "d"));
+  EXPECT_THAT(two.pooled_values, testing::ElementsAre("b"));
+  EXPECT_FALSE(two.unseen_as_pooled) << "one row says nothing about others";
   EXPECT_TRUE(fit(100).own.empty()) << "then all rows are in the pool";
-  // A value never seen is decided as the pool.
-  std::vector<std::uint8_t> decision(2);
-  const std::vector<double> score = {1, -1};
-  ASSERT_TRUE(three.pooled->rule.score_thresholds[0]);
-  EXPECT_EQ(decide(three, std::span(score), {}, texts_of({"new", "new"}), decision), 2U);
-  EXPECT_THAT(decision, testing::ElementsAre(1, 0));
+  EXPECT_FALSE(fit(100).unseen_as_pooled);
+  const std::vector<double> score = {1, -1, 1};
+  std::vector<std::uint8_t> decision(3);
+  std::vector<std::int32_t> level(3);
+  EXPECT_EQ(decide(three, std::span(score), {}, texts_of({"new", "new", "b"}), decision, level), 2U);
+  EXPECT_THAT(decision, testing::ElementsAre(1, 0, 1));
+  EXPECT_THAT(level, testing::ElementsAre(0, 0, 0));
+  EXPECT_EQ(decide(two, std::span(score), {}, texts_of({"new", "new", "b"}), decision, level), 2U);
+  EXPECT_THAT(decision, testing::ElementsAre(0, 0, 1));
+  EXPECT_THAT(level, testing::ElementsAre(-1, -1, 0));
+  EXPECT_EQ(decide(two, {}, {}, {}, {}, {}), 0U) << "no rows";
 }
 
 TEST(FitSegments, DoesNotDependOnTheOrderOfRowsAndTexts) {
@@ -561,7 +569,9 @@ TEST(SegmentFile, IsRefusedWhenItContradictsItself) {
   EXPECT_THAT(refusal_with("\"value\": \"FR\"", "\"value\": \"AA\""), testing::HasSubstr("must rise"));
   EXPECT_THAT(refusal_with("\"value\": \"FR\"", "\"value\": \"\""), testing::HasSubstr("a value is empty"));
   EXPECT_THAT(refusal_with("\"unseen\": \"never flagged\"", "\"unseen\": \"as pooled\""),
-              testing::HasSubstr("must be \"never flagged\" without a pool"));
+              testing::HasSubstr("there is no pool"));
+  EXPECT_THAT(refusal_with("\"unseen\": \"never flagged\"", "\"unseen\": \"flagged\""),
+              testing::HasSubstr("\"rule.segment.unseen\" is \"flagged\""));
   EXPECT_THAT(refusal_with("\"status\": \"optimal\"", "\"status\": \"fine\""), testing::HasSubstr("\"fine\""));
   EXPECT_THAT(refusal_with("\"status\": \"optimal\"", "\"status\": \"certified\""), testing::HasSubstr("contradict"));
   EXPECT_THAT(refusal_with("\"status\": \"optimal\"", "\"status\": \"infeasible\""), testing::HasSubstr("flagged"));

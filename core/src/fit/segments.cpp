@@ -12,6 +12,8 @@
 
 #include "limen/base/error.h"
 #include "limen/base/text.h"
+#include "limen/choose/segments.h"
+#include "limen/count/levels.h"
 #include "limen/count/top_rows.h"
 #include "limen/promise/walk.h"
 #include "limen/solve/segments.h"
@@ -137,15 +139,13 @@ Segments plan_values(const Holdout& holdout, const SegmentOptions& options, std:
     if (counts(row)) ++values[static_cast<std::size_t>(holdout.segment.code[row])].rows;
   }
   std::erase_if(values, [](const Value& value) { return value.rows == 0; });
-  std::ranges::sort(
-      values, [](const Value& a, const Value& b) { return a.rows != b.rows ? a.rows < b.rows : a.text < b.text; });
+  std::ranges::sort(values, {}, &Value::text);
   Segments plan;
   plan.column = options.column;
   plan.each = options.each;
   std::int64_t in_pool = 0;
   for (const Value& value : values) {
-    const bool is_rare = value.rows < min_rows || (in_pool > 0 && in_pool < min_rows);
-    if (is_rare) {
+    if (value.rows < min_rows) {
       in_pool += value.rows;
       plan.pooled_values.push_back(value.text);
       continue;
@@ -154,8 +154,7 @@ Segments plan_values(const Holdout& holdout, const SegmentOptions& options, std:
     plan.own.back().value = value.text;
     plan.own.back().rule.score_thresholds.emplace_back();
   }
-  std::ranges::sort(plan.own, {}, &Segment::value);
-  std::ranges::sort(plan.pooled_values);
+  plan.unseen_as_pooled = in_pool >= min_rows;
   if (in_pool > 0) {
     plan.pooled.emplace();
     plan.pooled->rule.score_thresholds.emplace_back();
@@ -431,6 +430,164 @@ void validate(const SegmentOptions& options) {
   }
 }
 
+namespace {
+
+// ---- Auto ----
+
+/// Uncertainty levels of a segment that the choice looks at.
+constexpr std::size_t kInnerLevels = 8;
+
+/// How to use segments and uncertainty, by the rows of a part of the hold-out, and what that means for every segment.
+struct Chosen {
+  Choice choice;
+  Segments plan;  ///< with the levels of the choice, where it has segments
+};
+
+/// by_uncertainty: what was chosen of the same rows without segments.
+Chosen choose_plan(const Holdout& part, Segments plan, const Choice& by_uncertainty, const Objective& objective) {
+  const double near = near_score(part.samples, objective);
+  const std::size_t size = plan.own.size() + (plan.pooled ? 1 : 0);
+  std::vector<double> narrow;
+  if (part.has_uncertainty && size * kInnerLevels <= kMostCells) {
+    narrow = top_edges(part.samples, near, static_cast<int>(kInnerLevels));
+  }
+  const auto set_edges = [](Segments& segments, const std::vector<double>& edges) {
+    for (Segment* const segment : all_of(segments)) {
+      segment->rule = {edges, std::vector<std::optional<double>>(edges.size() + 1)};
+    }
+  };
+  // Rows of values that are in no segment are never flagged: they are a segment of their own here, with as many levels.
+  const SegmentCells numbered(plan);
+  const std::size_t inner = narrow.size() + 1;
+  std::vector<double> cell = numbered.find(part.segment, {}).cell;
+  for (std::size_t row = 0; row < cell.size(); ++row) {
+    const auto level = static_cast<double>(level_of(narrow, part.samples.uncertainty[row]));
+    cell[row] = cell[row] * static_cast<double>(inner) + level;
+  }
+  std::vector<double> edges;
+  for (std::size_t at = 1; at < numbered.num_segments() * inner; ++at) edges.push_back(static_cast<double>(at) - 0.5);
+  const Samples cells = on_cells(part, cell);
+  const Grid grid = cells.weight.empty()
+                        ? count_top(cells, validate(cells), edges, near)
+                        : count_distinct(cells, edges, weight_units(cells, positive_rounding(objective)));
+  Chosen chosen{choose_segments(grid, inner, by_uncertainty, objective), std::move(plan)};
+  const Candidate& best = chosen.choice.best();
+  if (best.segments && best.levels > 1) set_edges(chosen.plan, coarser_edges(narrow, best.levels));
+  return chosen;
+}
+
+/// `auto` on rows in memory: what is chosen without segments must be beaten by segments.
+SegmentFit fit_chosen(const Holdout& holdout, Segments plan, const Objective& objective, const FitOptions& options) {
+  const FitResult without = fit_boundary(holdout.samples, objective, options);
+  const Chosen chosen = choose_plan(holdout, std::move(plan), *without.choice, objective);
+  SegmentFit fit;
+  if (chosen.choice.best().segments) {
+    FitOptions exact;
+    exact.num_threads = options.num_threads;
+    exact.levels_from = LevelsFrom::kTop;
+    fit = fit_together(holdout, chosen.plan, objective, exact);
+  } else if (without.boundary) {
+    fit.boundary = without.boundary;
+    fit.cells = without.levels;
+  } else {
+    fit.best_attainable = without.solution.best_attainable;
+  }
+  if (fit.boundary) {
+    const Choice& choice = chosen.choice;
+    fit.boundary->chosen_by = chosen_by(choice);
+    fit.boundary->expected =
+        Expected{choice.precision.low, choice.precision.high, choice.recall.low, choice.recall.high};
+  }
+  return fit;
+}
+
+/// The rows that learn tell how to use segments and uncertainty; the others test that.
+SegmentFit certify_chosen(const Holdout& holdout, const SegmentOptions& segments, const Objective& objective,
+                          const CertifyOptions& options) {
+  const auto learns_of = [&](double share) {
+    return [&holdout, split = LearningSplit{options.seed, share}](std::size_t row) {
+      return split.learns(holdout.id(row));
+    };
+  };
+  const auto choose_by = [&](double share) -> std::optional<Chosen> {
+    const auto learns = learns_of(share);
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < holdout.size(); ++row) {
+      if (learns(row)) rows.push_back(row);
+    }
+    const Part part = holdout.part(rows);
+    if (!part.has_both_classes()) return std::nullopt;
+    TextValues texts{holdout.segment.distinct, {}};
+    for (const std::size_t row : rows) texts.code.push_back(holdout.segment.code[row]);
+    const Holdout learning{part.samples(), texts, {}, holdout.has_uncertainty};
+    Segments plan = plan_values(learning, segments, scaled_min_rows(segments, share), [](std::size_t) { return true; });
+    const FitResult without = fit_boundary(part.samples(), objective, {.method = Method::kAuto});
+    return choose_plan(learning, std::move(plan), *without.choice, objective);
+  };
+  CertifyOptions how = options;
+  const auto one_threshold = [&](double share, std::optional<Choice> choice) {
+    how.method = Method::kSt;
+    how.levels = std::nullopt;
+    how.learning_share = share;
+    SegmentFit fit;
+    Certification found = certify(holdout.samples, objective, how, holdout.group);
+    found.choice = std::move(choice);
+    fit.boundary = found.boundary;
+    if (fit.boundary) {
+      if (found.choice) fit.boundary->chosen_by = chosen_by(*found.choice);
+      fit.cells = evaluate(fit.boundary->rule, holdout.samples).levels;
+    }
+    fit.certification = std::move(found);
+    return fit;
+  };
+  // A few rows tell whether segments or uncertainty may inform at all; only then more of them are given up. Whoever was
+  // looked at is never tested.
+  constexpr double kMayInform = 0.002;
+  const double share = options.learning_share.value_or(learning_share_of(holdout.size()));
+  const double gate = std::min(share, gate_share_of(holdout.size()));
+  const std::optional<Chosen> first = choose_by(gate);
+  const auto may_inform = [&](const Information& information) {
+    return information.testable && information.p() < kMayInform;
+  };
+  if (!first || (!may_inform(*first->choice.segment_information) && !may_inform(first->choice.information))) {
+    std::optional<Choice> choice;
+    if (first) {
+      choice = first->choice;
+      choice->candidates.resize(1);
+      choice->chosen = 0;
+      choice->why = "segments and uncertainty tell too little about the label beyond the score: one threshold";
+    }
+    return one_threshold(gate, std::move(choice));
+  }
+  std::optional<Chosen> chosen = choose_by(share);
+  if (!chosen) return one_threshold(share, std::nullopt);
+  Choice& choice = chosen->choice;
+  constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
+  if (choice.chosen != 0 && choice.best().gain < kWorthLearning) {
+    choice.why += ", which is not worth the rows it takes to learn it: one threshold";
+    choice.chosen = 0;
+  }
+  const Candidate best = choice.best();
+  if (best.method == Method::kSt) return one_threshold(share, std::move(choice));
+  how.learning_share = share;
+  SegmentFit fit;
+  if (best.segments) {
+    fit = certify_together(holdout, chosen->plan, objective, how);
+  } else {
+    how.method = best.method;
+    how.levels = best.levels;
+    Certification found = certify(holdout.samples, objective, how, holdout.group);
+    fit.boundary = found.boundary;
+    if (fit.boundary) fit.cells = evaluate(fit.boundary->rule, holdout.samples).levels;
+    fit.certification = std::move(found);
+  }
+  if (fit.boundary) fit.boundary->chosen_by = chosen_by(choice);
+  fit.certification->choice = std::move(choice);
+  return fit;
+}
+
+}  // namespace
+
 SegmentFit fit_segments(const Samples& samples, const TextValues& segment, const Objective& objective,
                         const SegmentOptions& segments, const FitOptions& options) {
   validate(options);
@@ -438,6 +595,7 @@ SegmentFit fit_segments(const Samples& samples, const TextValues& segment, const
   return on_holdout(samples, segment, {}, segments, objective, [&](const Holdout& holdout) {
     Segments plan = plan_values(holdout, segments, segments.min_rows, all_rows);
     if (segments.each) return fit_each(holdout, std::move(plan), objective, options);
+    if (options.method == Method::kAuto) return fit_chosen(holdout, std::move(plan), objective, options);
     if (options.method != Method::kExact) {
       refuse("segments need method auto or exact, not " + std::string(to_string(options.method)) +
              "; any method fits each of them by itself");
@@ -456,6 +614,9 @@ SegmentFit certify_segments(const Samples& samples, const TextValues& segment, c
   validate(options);
   if (options.edges) refuse("edges are given, but segments have their own");
   return on_holdout(samples, segment, group, segments, objective, [&](const Holdout& holdout) {
+    if (options.method == Method::kAuto && !segments.each) {
+      return certify_chosen(holdout, segments, objective, options);
+    }
     const double share = options.learning_share.value_or(learning_share_of(holdout.size()));
     const LearningSplit split{options.seed, share};
     const auto learns = [&](std::size_t row) { return split.learns(holdout.id(row)); };

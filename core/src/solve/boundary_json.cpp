@@ -374,7 +374,7 @@ Json segments_json(const Segments& segments, const Objective& objective) {
     json["pooled"] = {{"values", std::move(pooled_values)}};
     put_segment(json["pooled"], *segments.pooled, objective);
   }
-  json["unseen"] = segments.pooled ? kAsPooled : kNeverFlagged;
+  json["unseen"] = segments.unseen_as_pooled ? kAsPooled : kNeverFlagged;
   return json;
 }
 
@@ -431,13 +431,12 @@ Segments parse_segments(const ReadJson& json, const Objective& objective) {
       segments.pooled_values.push_back(value.get<std::string>());
     }
   }
-  validate(segments);
   const std::string unseen = text_at(json, "unseen", "rule.segment.");
-  if (unseen != (segments.pooled ? kAsPooled : kNeverFlagged)) {
-    refuse("\"rule.segment.unseen\" is " + limen::quoted(unseen) + ", must be " +
-           limen::quoted(segments.pooled ? kAsPooled : kNeverFlagged) + (segments.pooled ? " with" : " without") +
-           " a pool");
+  if (unseen != kAsPooled && unseen != kNeverFlagged) {
+    refuse("\"rule.segment.unseen\" is " + limen::quoted(unseen) + ", must be \"as pooled\" or \"never flagged\"");
   }
+  segments.unseen_as_pooled = unseen == kAsPooled;
+  validate(segments);
   return segments;
 }
 

@@ -71,6 +71,8 @@ void validate(const Segments& segments) {
     check_rule(*segments.pooled, "the pool");
     cells += segments.pooled->rule.score_thresholds.size();
   }
+  if (segments.unseen_as_pooled && !segments.pooled)
+    refuse("unseen values are to be decided as pooled ones, but there is no pool");
   const std::size_t values = segments.own.size() + segments.pooled_values.size();
   if (values > kMostSegmentValues) {
     refuse(count_text(static_cast<double>(values)) + " values are more than " +
@@ -98,7 +100,9 @@ SegmentCells::SegmentCells(const Segments& segments) : num_own_(segments.own.siz
     add(segment.rule.uncertainty_edges);
     values_.add(segment.value);
   }
-  add(segments.pooled ? segments.pooled->rule.uncertainty_edges : std::vector<double>());
+  if (segments.pooled) add(segments.pooled->rule.uncertainty_edges);
+  unseen_ = segments.unseen_as_pooled ? num_own_ : edges_.size();
+  if (!segments.unseen_as_pooled) add({});
   for (const std::string& value : segments.pooled_values) values_.add(value);
 }
 
@@ -122,7 +126,7 @@ SegmentCells::Rows SegmentCells::find(const TextValues& segment, RealSpan uncert
   for (const std::string& text : segment.distinct) {
     const std::int32_t number = values_.find(text);
     const bool own = number != TextIndex::kNone && static_cast<std::size_t>(number) < num_own_;
-    segment_of_text.push_back(own ? static_cast<std::size_t>(number) : num_own_);
+    segment_of_text.push_back(own ? static_cast<std::size_t>(number) : number == TextIndex::kNone ? unseen_ : num_own_);
     is_unseen.push_back(number == TextIndex::kNone);
   }
   Rows found{std::vector<double>(rows), 0};
@@ -158,11 +162,8 @@ Rule cell_rule(const Segments& segments) {
     thresholds.insert(thresholds.end(), segment.rule.score_thresholds.begin(), segment.rule.score_thresholds.end());
   };
   for (const Segment& segment : segments.own) add(segment);
-  if (segments.pooled) {
-    add(*segments.pooled);
-  } else {
-    thresholds.emplace_back();
-  }
+  if (segments.pooled) add(*segments.pooled);
+  if (!segments.unseen_as_pooled) thresholds.emplace_back();
   return rule;
 }
 
@@ -189,7 +190,7 @@ std::size_t decide(const Segments& segments, RealSpan score, RealSpan uncertaint
   decide(cell_rule(segments), score, std::span<const double>(rows.cell), decision, level);
   for (std::int32_t& cell : level) {
     const std::size_t at = cells.segment_of(static_cast<std::size_t>(cell));
-    const bool nowhere = at == segments.own.size() && !segments.pooled;
+    const bool nowhere = at == segments.own.size() + (segments.pooled ? 1 : 0);
     cell = nowhere ? -1 : cell - static_cast<std::int32_t>(cells.first_cell(at));
   }
   return rows.unseen;

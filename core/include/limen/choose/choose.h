@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ namespace limen {
 struct Candidate {
   Method method = Method::kSt;
   int levels = 1;
+  bool segments = false;  ///< levels inside every segment (choose/segments.h)
   /// What the objective optimises (objective_value), where its constraint is just met on the rows left out: every
   /// candidate at the same precision. Mean over the repetitions.
   double value = 0;
@@ -42,6 +44,7 @@ struct ExpectedRange {
 
 struct Choice {
   Information information;
+  std::optional<Information> segment_information = std::nullopt;  ///< where segments were looked at
   std::vector<Candidate> candidates;  ///< one threshold first, `smooth` second; one alone where nothing can be tested
   std::size_t chosen = 0;
   std::string why;  ///< one sentence

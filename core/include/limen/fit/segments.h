@@ -19,9 +19,9 @@ namespace limen {
 
 struct SegmentOptions {
   std::string column = "segment";  ///< the name that the boundary gives to the column; not empty
-  /// A value of fewer rows of the hold-out goes into the pool of rare values, which takes in the next rarest ones until
-  /// it has as many rows itself. 1 to 2^53. Certified fits: counted in the rows that learn, of which as many are needed
-  /// as they are a share of all.
+  /// Values of fewer rows of the hold-out are pooled: rows of rare values are one segment. Values that the hold-out
+  /// does not have are decided like these where the pool has as many rows itself, and else never flagged. 1 to 2^53.
+  /// Certified fits: counted in the rows that learn, by as large a share of it.
   std::int64_t min_rows = 200;
   /// Each segment keeps the bound by itself, and is certified by itself; else all of them together.
   bool each = false;

@@ -140,10 +140,11 @@ struct Segments {
   std::string column = "segment";
   bool each = false;         ///< whether each segment keeps the bound by itself; else all of them together
   std::vector<Segment> own;  ///< values that stand alone, rising byte by byte
-  /// All other values: those that were too rare to stand alone, and those that the hold-out did not have. Unset: no
-  /// value was too rare, and rows of values that the hold-out did not have are never flagged.
-  std::optional<Segment> pooled = std::nullopt;
-  std::vector<std::string> pooled_values;  ///< of the hold-out, rising; some where there is a pool
+  std::optional<Segment> pooled = std::nullopt;  ///< of the values that were too rare to stand alone
+  std::vector<std::string> pooled_values;        ///< rising; some where there is a pool
+  /// Rows of values that the hold-out did not have are decided as the pool is, which had rows enough; else they are
+  /// never flagged.
+  bool unseen_as_pooled = false;
 
   friend bool operator==(const Segments&, const Segments&) = default;
 };

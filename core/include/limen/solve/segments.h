@@ -32,15 +32,16 @@ void validate(const Segments& segments);
 /// A segment is a level. The pairs of a segment and one of its uncertainty levels are numbered: a row's cell stands in
 /// for its uncertainty, with edges at 0.5, 1.5, ..., and whatever works on uncertainty levels works on cells.
 ///
-///     cells of own[0]   0 1 2 | own[1]   3 | own[2]   4 5 6 | pooled   7 8    or, without a pool, one that is never
-///                                                                             flagged, for values that were never seen
+///     cells of own[0]   0 1 2 | own[1]   3 | own[2]   4 5 6 | pooled   7 8 | never seen   9
+///
+/// The last, which is never flagged, is there unless values that were never seen are decided as the pool is.
 class SegmentCells {
  public:
   /// Throws InvalidInput as validate does. Keeps nothing of `segments`.
   explicit SegmentCells(const Segments& segments);
 
   [[nodiscard]] std::size_t num_cells() const { return segment_of_.size(); }
-  /// Segments with cells: own ones, then the pool, or else that of the values never seen.
+  /// Segments with cells: own ones, then the pool, then the values never seen.
   [[nodiscard]] std::size_t num_segments() const { return first_cell_.size(); }
   [[nodiscard]] std::size_t segment_of(std::size_t cell) const { return segment_of_[cell]; }
   [[nodiscard]] std::size_t first_cell(std::size_t segment) const { return first_cell_[segment]; }
@@ -61,6 +62,7 @@ class SegmentCells {
   std::vector<std::size_t> segment_of_;  // by cell
   TextIndex values_;                     // own ones, then those in the pool
   std::size_t num_own_ = 0;
+  std::size_t unseen_ = 0;  // the segment of values never seen
 };
 
 /// The rule on cells that these segments mean.
@@ -69,7 +71,7 @@ class SegmentCells {
 [[nodiscard]] Segments with_thresholds(Segments segments, const Rule& on_cells);
 
 /// decide for boundaries with segments; uncertainty: as SegmentCells::find takes it. `level` is the uncertainty level
-/// inside the row's segment, -1 where a value was never seen and there is no pool. Returns how many rows had values
+/// inside the row's segment, -1 where a value was never seen and so is never flagged. Returns how many rows had values
 /// that the hold-out did not have. Throws InvalidInput.
 std::size_t decide(const Segments& segments, RealSpan score, RealSpan uncertainty, const TextValues& segment,
                    std::span<std::uint8_t> decision, std::span<std::int32_t> level = {});
