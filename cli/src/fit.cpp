@@ -497,7 +497,7 @@ int report_no_segment(const FitFlags& flags, const std::string& name, const Obje
     fmt::print("{}\n", report.dump(1));
   }
   fmt::print(stderr, "limen: {}: {}: {} cannot be {} {}; the best {} {:.6g}\n", name, status, describe(objective),
-             certified ? "certified in" : "met", flags.segments.each ? "any segment" : "by thresholds on segments",
+             certified ? "certified" : "met", flags.segments.each ? "in any segment" : "by thresholds on segments",
              certified ? "is certified for a bound of about" : "attainable precision is", best);
   return kInfeasible;
 }

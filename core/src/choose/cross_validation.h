@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "choose/score_table.h"
-#include "limen/choose/choose.h"
+#include "limen/choose/choice.h"
 #include "limen/solve/objective.h"
 
 namespace limen::detail {

@@ -2,6 +2,7 @@
 #include "limen/choose/segments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,19 @@ Grid by_segment(const Grid& grid, std::size_t inner) {
   return merged;
 }
 
+/// Rows near the decision of one threshold, or near that of thresholds on segments, which may flag many more.
+std::int64_t rows_near_segments(const Grid& grid, const Objective& objective) {
+  const Chain chain = hull_chain(grid);
+  const auto stop = best_prefix(chain, objective, totals_of(grid));
+  const std::int64_t flagged = stop ? counts_after(chain, *stop).rows : 0;
+  const std::int64_t most = total_counts(grid).rows;
+  return std::min(most, std::max(rows_near_decision(grid, score_chain(grid), objective), 3 * flagged));
+}
+
+std::string percent_text(double gain) {
+  return gain < 1 ? detail::two_digits(100 * gain) : std::to_string(std::llround(100 * gain));
+}
+
 }  // namespace
 
 Choice choose_segments(const Grid& grid, std::size_t inner, const Choice& by_uncertainty, const Objective& objective,
@@ -106,10 +120,11 @@ Choice choose_segments(const Grid& grid, std::size_t inner, const Choice& by_unc
     throw InvalidInput("choose_segments", std::to_string(grid.num_levels()) + " cells are no segments of " +
                                               std::to_string(inner) + " levels");
   }
-  const std::int64_t near_rows = rows_near_decision(grid, score_chain(grid), objective);
+  const Grid segment_grid = by_segment(grid, inner);
+  const std::int64_t near_rows = rows_near_segments(segment_grid, objective);
   Choice choice;
   choice.information = by_uncertainty.information;
-  choice.segment_information = test_categories(by_segment(grid, inner), near_rows, options.seed);
+  choice.segment_information = test_categories(segment_grid, near_rows, options.seed);
   const Information& information = *choice.segment_information;
   const double p = information.p();
   const bool informs = information.testable && p < options.significance;
@@ -177,7 +192,7 @@ Choice choose_segments(const Grid& grid, std::size_t inner, const Choice& by_unc
   }
   choice.why = evidence + "; " + std::string(to_string(chosen.method)) + " on segments" +
                (chosen.levels > 1 ? " of " + std::to_string(chosen.levels) + " levels each" : "") + " was " +
-               detail::two_digits(100 * chosen.gain) + "% better than one threshold on rows left out";
+               percent_text(chosen.gain) + "% better than one threshold on rows left out";
   detail::expect(choice);
   return choice;
 }

@@ -333,6 +333,8 @@ SegmentFit fit_each(const Holdout& holdout, Segments plan, const Objective& obje
     if (!fit.boundary) {
       const double best = fit.solution.best_attainable.value_or(0);
       each.best_attainable = std::max(each.best_attainable.value_or(0), best);
+      const Method tried = fit.choice ? fit.choice->best().method : how.method;
+      each.optimal &= tried == Method::kSt || tried == Method::kExact;  // others do not prove that nothing is feasible
       each.set_nothing(*segment, how.method == Method::kAuto ? Method::kSt : how.method, SegmentStatus::kInfeasible);
       continue;
     }
@@ -444,8 +446,14 @@ struct Chosen {
 };
 
 /// by_uncertainty: what was chosen of the same rows without segments.
-Chosen choose_plan(const Holdout& part, Segments plan, const Choice& by_uncertainty, const Objective& objective) {
-  const double near = near_score(part.samples, objective);
+Chosen choose_plan(const Holdout& part, Segments plan, Choice by_uncertainty, const Objective& objective) {
+  if (!part.has_uncertainty) by_uncertainty.why = "one threshold";
+  // Thresholds on segments may flag many more rows than one for all does.
+  const SegmentFit alone = fit_together(part, plan, objective, {});
+  const double flagged = alone.boundary ? alone.boundary->holdout.flagged / alone.boundary->holdout.weight : 0;
+  const double reached = std::min(3 * flagged + 0.001, 1.0) * static_cast<double>(part.size());
+  const double near =
+      std::min(near_score(part.samples, objective), top_score(part.samples, std::llround(std::ceil(reached))));
   const std::size_t size = plan.own.size() + (plan.pooled ? 1 : 0);
   std::vector<double> narrow;
   if (part.has_uncertainty && size * kInnerLevels <= kMostCells) {

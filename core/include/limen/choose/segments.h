@@ -12,8 +12,9 @@ namespace limen {
 /// Decides whether segments help, and whether uncertainty levels inside them do. All on counts, as choose() does.
 ///
 /// grid: cells of segments and `inner` uncertainty levels, whose edges are the same in all segments: level of the grid
-/// = segment * inner + uncertainty level. by_uncertainty: what choose() said of the same rows without their segments;
-/// it is what segments must beat.
+/// = segment * inner + uncertainty level. Its scores are told apart down to one that three times as many rows reach as
+/// thresholds on segments flag. by_uncertainty: what choose() said of the same rows without their segments; it is what
+/// segments must beat.
 ///
 /// 1. Unless the test of categories (information.h) finds that segments inform, what by_uncertainty chose.
 /// 2. Otherwise `exact` on the segments, if it is as surely better than one threshold in cross-validation as choose()

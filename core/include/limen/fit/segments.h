@@ -22,7 +22,7 @@ struct SegmentOptions {
   /// Values of fewer rows of the hold-out are pooled: rows of rare values are one segment. Values that the hold-out
   /// does not have are decided like these where the pool has as many rows itself, and else never flagged. 1 to 2^53.
   /// Certified fits: counted in the rows that learn, by as large a share of it.
-  std::int64_t min_rows = 200;
+  std::int64_t min_rows = 500;
   /// Each segment keeps the bound by itself, and is certified by itself; else all of them together.
   bool each = false;
 };
