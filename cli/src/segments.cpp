@@ -113,11 +113,13 @@ std::string each_text(const Boundary& boundary) {
   if (!segments.each) return "";
   std::vector<std::string> nothing;
   std::size_t certified = 0;
+  bool uncertified = false;
   double confidence = 0;
   for (std::size_t at = 0; at < num_segments(segments); ++at) {
     const Segment& segment = segment_at(segments, at);
     const bool failed = segment.status == SegmentStatus::kInfeasible || segment.status == SegmentStatus::kNotCertified;
     if (failed) nothing.push_back(segment_name(segments, at));
+    uncertified |= segment.status == SegmentStatus::kNotCertified;
     if (!segment.guarantee) continue;
     ++certified;
     confidence = segment.guarantee->confidence;
@@ -137,8 +139,7 @@ std::string each_text(const Boundary& boundary) {
     if (size > kMostNamed) nothing.resize(kMostNamed);
     text += fmt::format(
         "  {} of {} {} the bound and flag{} nothing: {}{}\n", size, plural_text(num_segments(segments), "segment"),
-        boundary.segments->own.front().guarantee || certified > 0 ? "cannot be certified to keep" : "cannot keep",
-        size == 1 ? "s" : "", fmt::join(nothing, ", "),
+        uncertified ? "cannot be certified to keep" : "cannot keep", size == 1 ? "s" : "", fmt::join(nothing, ", "),
         size > kMostNamed ? fmt::format(" and {} more", size - kMostNamed) : "");
   }
   return text;
