@@ -15,6 +15,7 @@
 #include "limen/table/append.h"
 #include "limen/table/format.h"
 #include "options.h"
+#include "segments.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -109,31 +110,39 @@ int run(ApplyFlags flags, const CLI::App& verb) {
   }
   const Boundary boundary = in_table(shown(flags.boundary), [&] { return boundary_from_json(text); });
   // The boundary knows its columns; flags rename them for this table.
-  if (verb.count("--score") == 0) flags.table.read.columns.score = boundary.score_column;
-  if (verb.count("--uncertainty") == 0) flags.table.read.columns.uncertainty = boundary.uncertainty_column;
+  name_columns(verb, boundary, flags.table.read.columns);
   const std::optional<table::Format> output_format = parse_format(flags.output_format);
   const table::PredictionOptions read = read_options(shown(flags.inputs), flags.table);
   const table::AppendDecisionsOptions options = {.read = read.read,
                                                  .score = read.columns.score,
                                                  .uncertainty = read.columns.uncertainty,
+                                                 .segment = read.columns.segment,
                                                  .drop_missing = read.drop_missing,
                                                  .with_review = boundary.review.has_value(),
                                                  .output_format = output_format};
   std::size_t flagged = 0;
   std::size_t reviewed = 0;
+  std::size_t unseen = 0;
   const table::RowCounts result =
       table::append_decisions(flags.inputs, flags.output, options, [&](const table::DecisionBatch& batch) {
-        decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+        if (boundary.segments) {
+          unseen +=
+              decide(*boundary.segments, batch.score, batch.uncertainty, *batch.segment, batch.decision, batch.level);
+        } else {
+          decide(boundary.rule, batch.score, batch.uncertainty, batch.decision, batch.level);
+        }
         for (const std::uint8_t decision : batch.decision) flagged += decision;
         if (batch.review.empty()) return;
         decide_review(boundary, batch.score, batch.uncertainty, batch.review);
         for (const std::uint8_t review : batch.review) reviewed += review;
       });
   say_left_out(shown(flags.inputs), result.rows_dropped, "with missing or impossible values");
+  if (unseen > 0) fmt::print(stderr, "{}: {}\n", shown(flags.inputs), unseen_text(*boundary.segments, unseen));
   if (flags.output == "-") return kDone;
   if (flags.json) {
     Json report = {{"rows", result.rows}, {"flagged", flagged}};
     if (boundary.review) report["reviewed"] = reviewed;
+    if (boundary.segments) report["unseen_segment_rows"] = unseen;
     report["rows_dropped"] = result.rows_dropped;
     fmt::print("{}\n", report.dump(1));
   } else {
@@ -163,12 +172,16 @@ void add_apply(CLI::App& program, Action& action) {
   group.add("--calibrator", flags->calibrator, "NAME",
             "ist, mist, shrunken, tau or evidence; without it the one that the file names");
   group.add("--evidence", flags->evidence, "COLUMN", "Column of the evidence, for that calibrator");
+  add_segment_column_flag(*verb, flags->table.read.columns);
   add_table_flags(*verb, flags->table, false);
   verb->add_flag("--json", flags->json, "Print the counts as JSON");
   verb->footer(
       "Example: limen apply b.json today.csv -o decisions.csv\n"
       "A file of several classes: decision is the name of the class that claims the row, or empty; where several may\n"
       "claim it, decision_NAME is 0 or 1 for each class.\n"
+      "A boundary with segments needs their column too; level is then the uncertainty level inside the segment, -1 for "
+      "a\n"
+      "value that the hold-out did not have and that is never flagged.\n"
       "A boundary with a review also adds the column review: 1 = send to a person, 0 for flagged rows.\n"
       "A file of limen calibrate adds the column probability, by the calibrator that had the least log loss on rows "
       "left out.\n"

@@ -12,6 +12,7 @@
 #include "limen/judge/paired.h"
 #include "options.h"
 #include "review.h"
+#include "segments.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -117,11 +118,17 @@ struct Decided {
   bool some_left_out = false;
 };
 
-Decided decide_rows(const Rule& rule, const table::Predictions& rows, const table::PredictionColumns& columns) {
+Decided decide_rows(const Boundary& boundary, const table::Predictions& rows, const table::PredictionColumns& columns) {
   const Samples samples = rows.samples();
-  return {decide(rule, samples.score, samples.uncertainty),
+  std::vector<std::uint8_t> decision(samples.size());
+  if (boundary.segments) {
+    (void)decide(*boundary.segments, samples.score, samples.uncertainty, rows.segment, decision);
+  } else {
+    decide(boundary.rule, samples.score, samples.uncertainty, decision);
+  }
+  return {std::move(decision),
           {samples.label.begin(), samples.label.end()},
-          {columns.score, columns.uncertainty},
+          {columns.score, columns.uncertainty, columns.segment},
           !samples.weight.empty(),
           rows.rows_dropped > 0};
 }
@@ -150,6 +157,96 @@ Json json_entry(const std::string& file, const Boundary& boundary, const Evaluat
   return entry;
 }
 
+void print_bound(double bound, const Confusion& counts) {
+  if (counts.flagged == 0) return;
+  const double precision = counts.precision();
+  fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
+             precision - bound);
+}
+
+/// A segment as a boundary of its own, with its own guarantee.
+Boundary alone(const Boundary& boundary, std::size_t at) {
+  const Segments& segments = *boundary.segments;
+  Boundary segment = boundary;
+  segment.guarantee = at < segments.own.size() ? segments.own[at].guarantee : segments.pooled->guarantee;
+  return segment;
+}
+
+/// By segment, each with its verdict where each keeps the bound by itself.
+Json segments_json(const Boundary& boundary, const SegmentEvaluation& evaluation, double confidence) {
+  const Segments& segments = *boundary.segments;
+  Json json = Json::array();
+  std::size_t cell = 0;
+  for (std::size_t at = 0; at < evaluation.segments.size(); ++at) {
+    const bool own = at < segments.own.size();
+    const Segment& segment = own ? segments.own[at] : *segments.pooled;
+    Json entry = {{"segment", own ? Json(segment.value) : Json(nullptr)}, {"pooled", !own}};
+    entry.update(json_of(evaluation.segments[at], confidence));
+    if (segments.each && boundary.objective.goal == Goal::kPrecision) {
+      const Confusion& counts = evaluation.segments[at];
+      entry["keeps_bound"] =
+          counts.flagged > 0 ? Json(counts.precision() >= boundary.objective.bound.to_double()) : Json(nullptr);
+    }
+    if (segment.guarantee) {
+      const double p_value = check_guarantee(alone(boundary, at), evaluation.segments[at]).p_value;
+      entry["guarantee"] = {
+          {"confidence", segment.guarantee->confidence}, {"p_value", p_value}, {"consistent", p_value >= 0.05}};
+    }
+    Json levels = Json::array();
+    for (std::size_t level = 0; level < segment.rule.score_thresholds.size(); ++level, ++cell) {
+      levels.push_back(json_of(evaluation.cells.levels[cell], confidence));
+    }
+    entry["levels"] = std::move(levels);
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+void print_segments(const std::string& file, const std::string& test, const Boundary& boundary,
+                    const SegmentEvaluation& evaluation, double confidence) {
+  const Segments& segments = *boundary.segments;
+  const std::string interval = fmt::format("{:g}% interval", 100 * confidence);
+  std::vector<std::vector<std::string>> rows = {
+      {"", "rows", "flagged", "true pos.", "precision", interval, "recall", interval}};
+  rows.push_back(text_row("all", evaluation.cells.total, confidence));
+  for (std::size_t at = 0; at < evaluation.segments.size(); ++at) {
+    if (at == 2 * kMostLevelsShown) {
+      rows.push_back({fmt::format("... and {} more segments", evaluation.segments.size() - at)});
+      break;
+    }
+    rows.push_back(text_row(segment_name(segments, at), evaluation.segments[at], confidence));
+  }
+  fmt::print("{} ({}; {}{}) on {}\n{}", file, to_string(boundary.method), objective_text(boundary),
+             segments.each ? ", in each segment" : "", test, table_text(rows));
+  if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.cells.total).text);
+  if (evaluation.unseen > 0) fmt::print("  {}\n", unseen_text(segments, evaluation.unseen));
+  if (boundary.objective.goal != Goal::kPrecision) return;
+  const double bound = boundary.objective.bound.to_double();
+  if (!segments.each) {
+    print_bound(bound, evaluation.cells.total);
+    return;
+  }
+  std::vector<std::string> below;
+  std::vector<std::string> inconsistent;
+  std::size_t flagging = 0;
+  for (std::size_t at = 0; at < evaluation.segments.size(); ++at) {
+    const Confusion& counts = evaluation.segments[at];
+    if (counts.flagged == 0) continue;
+    ++flagging;
+    if (counts.precision() < bound) below.push_back(segment_name(segments, at));
+    const Boundary segment = alone(boundary, at);
+    if (segment.guarantee && check_guarantee(segment, counts).p_value < 0.05) {
+      inconsistent.push_back(segment_name(segments, at));
+    }
+  }
+  fmt::print("  precision is at or above the bound {:g} in {} of {} that flag{}\n", bound, flagging - below.size(),
+             plural_text(flagging, "segment"),
+             below.empty() ? std::string() : fmt::format("; BELOW in {}", fmt::join(below, ", ")));
+  if (!inconsistent.empty()) {
+    fmt::print("  these rows are NOT consistent with the guarantee of {}\n", fmt::join(inconsistent, ", "));
+  }
+}
+
 void print_evaluation(const std::string& file, const std::string& test, const Boundary& boundary,
                       const Evaluation& evaluation, double confidence) {
   const std::string interval = fmt::format("{:g}% interval", 100 * confidence);
@@ -168,12 +265,7 @@ void print_evaluation(const std::string& file, const std::string& test, const Bo
   fmt::print("{} ({}; {}) on {}\n{}", file, to_string(boundary.method), objective_text(boundary), test,
              table_text(rows));
   if (boundary.guarantee) fmt::print("  {}\n", check_guarantee(boundary, evaluation.total).text);
-  if (boundary.objective.goal == Goal::kPrecision && evaluation.total.flagged > 0) {
-    const double bound = boundary.objective.bound.to_double();
-    const double precision = evaluation.total.precision();
-    fmt::print("  precision is {} the bound {:g}: {:+.4f}\n", precision >= bound ? "at or above" : "BELOW", bound,
-               precision - bound);
-  }
+  if (boundary.objective.goal == Goal::kPrecision) print_bound(boundary.objective.bound.to_double(), evaluation.total);
 }
 
 int run(EvaluateFlags flags, const CLI::App& verb) {
@@ -205,21 +297,28 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
   Json report = Json::array();
   std::optional<table::Predictions> predictions;
   std::optional<Decided> first;
+  const table::PredictionColumns asked = flags.table.read.columns;
   for (std::size_t at = 0; at < boundaries.size(); ++at) {
     const Boundary& boundary = boundaries[at];
     table::PredictionColumns& columns = flags.table.read.columns;
     const table::PredictionColumns before = columns;
-    if (verb.count("--score") == 0) columns.score = boundary.score_column;
-    if (verb.count("--uncertainty") == 0) columns.uncertainty = boundary.uncertainty_column;
-    const bool same = columns.score == before.score && columns.uncertainty == before.uncertainty;
+    columns = asked;
+    name_columns(verb, boundary, columns);
+    const bool same =
+        columns.score == before.score && columns.uncertainty == before.uncertainty && columns.segment == before.segment;
     if (!predictions || !same) predictions = read_table({test}, flags.table);
-    const Evaluation evaluation = evaluate(boundary.rule, predictions->samples());
+    std::optional<SegmentEvaluation> by_segment;
+    if (boundary.segments) {
+      by_segment = in_table(shown(test),
+                            [&] { return evaluate(*boundary.segments, predictions->samples(), predictions->segment); });
+    }
+    const Evaluation evaluation = by_segment ? by_segment->cells : evaluate(boundary.rule, predictions->samples());
     std::optional<Confusion> with_review;
     if (boundary.review) with_review = evaluate(flag_or_review_rule(boundary), predictions->samples()).total;
     std::optional<PairedComparison> pair;  // with the first boundary
     std::string no_pair;
     if (boundaries.size() > 1) {
-      Decided decided = decide_rows(boundary.rule, *predictions, columns);
+      Decided decided = decide_rows(boundary, *predictions, columns);
       if (at == 0) {
         first = std::move(decided);
       } else if (no_pair = no_pair_text(*first, decided); no_pair.empty()) {
@@ -228,6 +327,12 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
     }
     if (flags.json) {
       report.push_back(json_entry(flags.files[at], boundary, evaluation, flags.confidence));
+      if (by_segment) {
+        report.back().erase("levels");
+        report.back()["each"] = boundary.segments->each;
+        report.back()["unseen_segment_rows"] = by_segment->unseen;
+        report.back()["segments"] = segments_json(boundary, *by_segment, flags.confidence);
+      }
       if (with_review) {
         report.back()["review"] = evaluated_review_json(evaluation.total, *with_review, flags.confidence);
       }
@@ -237,7 +342,11 @@ int run(EvaluateFlags flags, const CLI::App& verb) {
       }
       continue;
     }
-    print_evaluation(shown(flags.files[at]), shown(test), boundary, evaluation, flags.confidence);
+    if (by_segment) {
+      print_segments(shown(flags.files[at]), shown(test), boundary, *by_segment, flags.confidence);
+    } else {
+      print_evaluation(shown(flags.files[at]), shown(test), boundary, evaluation, flags.confidence);
+    }
     if (pair) print_pair(*pair, shown(flags.files[0]), shown(flags.files[at]));
     if (!no_pair.empty()) {
       fmt::print("\n{} against {}: {}\n", shown(flags.files[0]), shown(flags.files[at]), no_pair);
@@ -260,6 +369,7 @@ void add_evaluate(CLI::App& program, Action& action) {
   FlagGroup(*verb)
       .add("--interval", flags->confidence, "C", "Confidence of the exact (Clopper-Pearson) intervals")
       ->check(CLI::Range(0.5, 0.999999).description(""));
+  add_segment_column_flag(*verb, flags->table.read.columns);
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(

@@ -18,6 +18,7 @@
 #include "limen/table/counts.h"
 #include "options.h"
 #include "review.h"
+#include "segments.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -39,7 +40,9 @@ struct FitFlags {
   ReviewFlags review;
   CertifyFlags certify;
   ClassFlags classes;
+  SegmentFlags segments;
   TableFlags table;
+  bool names_uncertainty = false;  ///< whether --uncertainty was given
   bool json = false;
 };
 
@@ -431,6 +434,7 @@ void check_class_flags(const FitFlags& flags) {
   refuse_given(flags.binning.binning != BinningFlags{}.binning, "--binning");
   refuse_given(flags.binning.levels == "auto", "--levels auto");
   refuse_given(!flags.table.read.columns.group.empty(), "--group");
+  refuse_given(!flags.segments.column.empty(), "--segment");
   refuse_given(!flags.table.labels.positive.empty() || !flags.table.labels.positive_if.empty(),
                "which label is positive");
   if (flags.inputs.empty()) throw InvalidInput("fit: give PRED, one or more prediction files");
@@ -449,6 +453,144 @@ int run_classes(const FitFlags& flags, const CLI::App& verb) {
     options.seed = certifying->seed;
   }
   return fit_class_table({flags.inputs, flags.output, flags.json}, flags.classes, flags.table, options, verb);
+}
+
+// ---- Segments ----
+
+/// Which columns a fit of segments reads: an uncertainty only where it may be looked at.
+TableFlags segment_table_flags(const FitFlags& flags, const FitOptions& options) {
+  TableFlags table = flags.table;
+  table::PredictionColumns& columns = table.read.columns;
+  columns.segment = flags.segments.column;
+  const bool has_levels = options.levels.value_or(1) > 1;
+  const bool looks = has_levels || options.method == Method::kAuto || flags.segments.each;
+  columns.uncertainty_required = has_levels || flags.names_uncertainty;
+  if (!looks && !flags.names_uncertainty) columns.uncertainty.clear();
+  return table;
+}
+
+/// What does not go with segments, by its flag.
+void check_segment_flags(const FitFlags& flags, const FitOptions& options, bool certified) {
+  const auto refuse = [](const char* flag, const char* what) { throw InvalidInput(flag, what); };
+  if (!flags.counts.empty()) refuse("--segment", "needs the rows, not --counts");
+  if (is_given(flags.review))
+    refuse("--segment", "does not go with a review yet: leave out --review-rate, --review-recall, --review-cost");
+  if (flags.bootstrap.replicates > 0) refuse("--segment", "does not go with --bootstrap yet");
+  if (flags.segments.each) return;
+  if (options.method == Method::kAuto || options.method == Method::kExact) {
+    if (!flags.monotone.empty())
+      refuse("--monotone", "does not go with --segment, unless each segment is fitted alone: --each");
+    if (options.sweep_levels || options.sweep_bins) {
+      refuse("--segment", "takes a number of --levels and --bins, unless each segment is fitted alone: --each");
+    }
+    return;
+  }
+  throw InvalidInput("--method",
+                     fmt::format("is {}, with --segment it is auto or exact; with --each also {}",
+                                 to_string(options.method), certified ? "st, smooth and joint" : "any other"));
+}
+
+/// The best single threshold of the same rows, beside which segments are shown.
+std::string gain_of_segments(const Boundary& boundary, const FitResult& single) {
+  if (!single.boundary) return "no single threshold meets the bound on this hold-out";
+  const HoldoutSummary& base = single.boundary->holdout;
+  const HoldoutSummary& ours = boundary.holdout;
+  const auto text = [&](const char* name, double before, double after) {
+    return fmt::format("best single threshold{}, on this hold-out: {} {:.4g}; with segments: {:.4g} ({})",
+                       boundary.segments->each ? " for all rows together" : "", name, before, after,
+                       gain_text(after, before));
+  };
+  if (boundary.objective.goal == Goal::kRecall) return text("precision", base.precision(), ours.precision());
+  if (maximizes_recall(boundary.objective)) return text("recall", base.recall(), ours.recall());
+  return text(boundary.objective.goal == Goal::kCost ? "cost" : "F-beta", base.objective_value, ours.objective_value);
+}
+
+void print_segment_fit(const Boundary& boundary, const SegmentFit& fit) {
+  const HoldoutSummary& holdout = boundary.holdout;
+  const Segments& segments = *boundary.segments;
+  fmt::print("{}: {}{}\n", to_string(boundary.method), objective_text(boundary),
+             segments.each ? ", in each segment" : ", all segments together");
+  fmt::print("  hold-out: {}, {}{}; {}, {}\n", plural_text(static_cast<double>(holdout.rows), "row"),
+             plural_text(holdout.positives, "positive"), holdout.weighted ? " (by weight)" : "",
+             segments_text(segments), bins_text(boundary));
+  fmt::print("  flagged {}, true positives {}: precision {}, recall {}\n", count_text(holdout.flagged),
+             count_text(holdout.true_positives), ratio_text(holdout.precision()), ratio_text(holdout.recall()));
+  if (!segments.each) {
+    fmt::print("  {}\n", certificate_text(boundary));
+  } else if (holdout.optimal) {
+    fmt::print("  proved optimal on this hold-out: no thresholds that keep the bound in each segment do better\n");
+  }
+  fmt::print("{}", each_text(boundary));
+  const auto cells = static_cast<int>(fit.cells.size());
+  if (!boundary.guarantee && !segments.each) {
+    if (const std::string caution = caution_text(boundary, cells); !caution.empty()) fmt::print("  {}\n", caution);
+  }
+}
+
+int report_no_segment(const FitFlags& flags, const std::string& name, const Objective& objective, bool certified,
+                      const SegmentFit& fit) {
+  const double best = fit.best_attainable.value_or(0);
+  const char* const status = certified ? "not certifiable" : "infeasible";
+  if (flags.json) {
+    const Json report = {{"status", status},
+                         {"objective", describe(objective)},
+                         {"each", flags.segments.each},
+                         {certified ? "nearest_bound" : "best_attainable_precision", best}};
+    fmt::print("{}\n", report.dump(1));
+  }
+  fmt::print(stderr, "limen: {}: {}: {} cannot be {} {}; the best {} {:.6g}\n", name, status, describe(objective),
+             certified ? "certified" : "met", flags.segments.each ? "in any segment" : "by thresholds on segments",
+             certified ? "is certified for a bound of about" : "attainable precision is", best);
+  return kInfeasible;
+}
+
+int run_segments(const FitFlags& flags, const Objective& objective, const FitOptions& options,
+                 const std::optional<CertifyOptions>& certifying) {
+  check_segment_flags(flags, options, certifying.has_value());
+  const SegmentOptions segment_options = make_segment_options(flags.segments);
+  check_stdin_once(flags.inputs);
+  const auto output = open_output(flags.output, flags.inputs);
+  const std::string name = shown(flags.inputs);
+  FitFlags reading = flags;
+  reading.table = segment_table_flags(flags, options);
+  const Holdout holdout = open_holdout(reading);
+  if (!holdout.rows) throw InvalidInput("--segment", "needs the rows in memory; give a larger --max-memory");
+  const Samples samples = holdout.rows->samples();
+  const SegmentFit fit = in_table(name, [&] {
+    return certifying ? certify_segments(samples, holdout.rows->segment, objective, segment_options, *certifying,
+                                         holdout.rows->group)
+                      : fit_segments(samples, holdout.rows->segment, objective, segment_options, options);
+  });
+  if (!fit.boundary) {
+    if (fit.certification) {
+      return report_not_certifiable(name, flags.json, objective, *certifying, *fit.certification);
+    }
+    return report_no_segment(flags, name, objective, certifying.has_value(), fit);
+  }
+  Boundary boundary = *fit.boundary;
+  boundary.score_column = flags.table.read.columns.score;
+  boundary.uncertainty_column = flags.table.read.columns.uncertainty;
+  const std::string json = in_table(name, [&] { return to_json(boundary); });
+  if (output) {
+    output->write(json);
+    output->commit();
+  }
+  if (flags.json && flags.output != "-") fmt::print("{}", json);
+  if (flags.json || flags.output == "-") return kDone;
+  Samples all = samples;
+  if (all.uncertainty.empty()) all.uncertainty = all.score;  // one threshold does not look at it
+  const FitResult single = in_table(name, [&] { return fit_boundary(all, objective, {.method = Method::kSt}); });
+  if (boundary.chosen_by) print_choice(boundary);
+  if (boundary.segments) {
+    print_segment_fit(boundary, fit);
+    fmt::print("  {}\n", gain_of_segments(boundary, single));
+    fmt::print("\n{}", segment_table(*boundary.segments, fit.cells));
+  } else {
+    print_summary(boundary, static_cast<int>(fit.cells.size()));
+    fmt::print("\n{}", level_table(boundary, fit.cells, std::nullopt));
+  }
+  if (!flags.output.empty()) fmt::print("\nwritten to {}\n", flags.output);
+  return kDone;
 }
 
 int run(const FitFlags& flags, const CLI::App& verb) {
@@ -494,6 +636,8 @@ int run(const FitFlags& flags, const CLI::App& verb) {
     }
     validate(*certifying);
   }
+  (void)make_segment_options(flags.segments);
+  if (!flags.segments.column.empty()) return run_segments(flags, objective, options, certifying);
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
@@ -598,6 +742,7 @@ void add_fit(CLI::App& program, Action& action) {
   add_objective_flags(*verb, flags->objective);
   add_certify_flags(*verb, flags->certify, flags->table);
   add_class_flags(*verb, flags->classes);
+  add_segment_flags(*verb, flags->segments);
   add_review_flags(*verb, flags->review);
   add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all", true);
   add_levels_from_flag(*verb, flags->levels_from);
@@ -611,9 +756,15 @@ void add_fit(CLI::App& program, Action& action) {
       "Example: limen fit holdout.csv --precision 0.9 -o b.json\n"
       "auto finds out whether uncertainty helps near the decision, and how much of it to use.\n"
       "limen fit holdout.csv --precision 0.9 --confidence 0.95 -o b.json certifies it for deployment.\n"
+      "limen fit holdout.csv --precision 0.9 --segment market -o b.json gives each market its threshold; with --each "
+      "the\n"
+      "bound is kept in every market.\n"
       "limen fit holdout.csv --class-precision cat=0.9,dog=0.8 -o c.json: several classes, each with its own promise.\n"
       "Exit code 3: no boundary meets the bound, or none can be certified; what can be is printed.");
-  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
+  verb->callback([flags, verb, &action] {
+    flags->names_uncertainty = verb->count("--uncertainty") > 0;
+    action = [flags, verb] { return run(*flags, *verb); };
+  });
 }
 
 }  // namespace limen::cli

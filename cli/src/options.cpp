@@ -160,7 +160,11 @@ table::Predictions read_table(const std::vector<std::string>& paths, const Table
   const std::string name = shown(paths);
   table::Predictions predictions = table::read_predictions(paths, read_options(name, flags));
   say_left_out(name, predictions.rows_dropped, "with missing or impossible values");
-  in_table(name, [&] { validate(predictions.samples()); });
+  in_table(name, [&] {
+    Samples samples = predictions.samples();
+    if (samples.uncertainty.empty()) samples.uncertainty = samples.score;  // there is none to check
+    validate(samples);
+  });
   return predictions;
 }
 

@@ -523,6 +523,7 @@ int run(const SwapsFlags& flags, const CLI::App& verb) {
   validate(flags.options);
   const Boundary first = read_boundary(flags.first);
   const Boundary second = read_boundary(flags.second);
+  for (const Boundary* boundary : {&first, &second}) refuse_segments(*boundary, "swaps");
   SwapTable table(flags, verb, first, second);
   const Swaps swaps = count_swaps(table, first, second, flags.options);
   table.check_positive();

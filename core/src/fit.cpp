@@ -132,6 +132,10 @@ Grid count_single(const Samples& samples, const SampleRanges& ranges, const Obje
   return near ? *std::move(near) : count_distinct(samples, {}, weight_units(samples, positive_rounding(objective)));
 }
 
+double near_score(const Samples& samples, const SampleRanges& ranges, const Objective& objective) {
+  return top_score(samples, num_near(count_single(samples, ranges, objective), objective, samples.size()));
+}
+
 /// Equal intervals of uncertainty are of its whole range.
 bool levels_from_top(const FitOptions& options) {
   return options.levels_from == LevelsFrom::kTop && options.binning == Binning::kEquiWeight;
@@ -145,8 +149,7 @@ std::vector<double> level_edges(const Samples& samples, const SampleRanges& rang
   if (levels == 1 || !levels_from_top(options)) {
     edges = uncertainty_edges(samples.uncertainty, ranges.uncertainty, levels, options.binning);
   } else {
-    const std::int64_t near = num_near(count_single(samples, ranges, objective), objective, samples.size());
-    edges = top_edges(samples, top_score(samples, near), levels);
+    edges = top_edges(samples, near_score(samples, ranges, objective), levels);
   }
   if (!joint) return edges;
   const Grid narrow = count_distinct(samples, edges, weight_units(samples, positive_rounding(objective)));
@@ -155,15 +158,27 @@ std::vector<double> level_edges(const Samples& samples, const SampleRanges& rang
 
 }  // namespace
 
+double near_score(const Samples& samples, const Objective& objective) {
+  return near_score(samples, validate(samples), objective);
+}
+
 std::vector<double> level_edges(const Samples& samples, const Objective& objective, const FitOptions& options) {
   return level_edges(samples, validate(samples), objective, options);
 }
 
-Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
-  const std::vector<double> edges = level_edges(samples, objective, options);
+namespace {
+
+Grid count_on_edges(const Samples& samples, const std::vector<double>& edges, const Objective& objective,
+                    const FitOptions& options) {
   const auto bins = bins_of(options).count;
   const WeightUnits units = weight_units(samples, positive_rounding(objective));
   return bins ? count_bins(samples, edges, *bins, options.binning, units) : count_distinct(samples, edges, units);
+}
+
+}  // namespace
+
+Grid make_holdout_grid(const Samples& samples, const Objective& objective, const FitOptions& options) {
+  return count_on_edges(samples, level_edges(samples, objective, options), objective, options);
 }
 
 namespace {
@@ -483,6 +498,27 @@ FitResult fit_boundary(const Samples& samples, const Objective& objective, const
     const SampleRanges ranges = check_rows(samples);
     const FitOptions options = with_swept(samples, objective, asked);
     return solve_holdout(samples, objective, options, count_what_matters(samples, ranges, objective, options));
+  });
+}
+
+FitResult fit_on_edges(const Samples& samples, const std::vector<double>& edges, const Objective& objective,
+                       const FitOptions& options) {
+  if (options.method == Method::kAuto || options.method == Method::kJoint) {
+    throw InvalidInput("fit_on_edges", "method " + std::string(to_string(options.method)) + " finds its own levels");
+  }
+  return in_arena(objective, options, [&] {
+    const SampleRanges ranges = check_rows(samples);
+    const Samples* const weighted = samples.weight.empty() ? nullptr : &samples;
+    const auto near =
+        is_exact_over_scores(options) ? count_near_optimum(samples, ranges, edges, objective) : std::nullopt;
+    if (near) {
+      Solution solution = solve(options.method, *near, objective);
+      if (solution.status == SolveStatus::kOptimal) {
+        return pack(samples.size(), weighted, *near, std::move(solution), objective, options);
+      }
+    }
+    const Grid grid = count_on_edges(samples, edges, objective, options);
+    return pack(samples.size(), weighted, grid, solve_as(options, grid, objective), objective, options);
   });
 }
 

@@ -25,6 +25,7 @@ namespace {
 
 void check(const Boundary& boundary, const ReviewGoal& goal) {
   validate(goal);
+  refuse_segments(boundary, "fit_review");
   validate(boundary.rule);
   if (boundary.monotone) refuse("review thresholds cannot be made monotone; leave out the review or the monotone rule");
   if (!goal.cost) return;

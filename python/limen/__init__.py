@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from limen import _core
 from limen._bias import Bias, BiasSimulation, bias, correct_undersampling
-from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation
+from limen._boundary import Boundary, Evaluation, Holdout, Reviewed, ReviewEvaluation, Segment
 from limen._calibration import (
     CalibrationCurve,
     CalibrationReport,
@@ -95,6 +95,7 @@ __all__ = [
     "NotCertifiableError",
     "ReviewEvaluation",
     "Reviewed",
+    "Segment",
     "PairedComparison",
     "PairedDifference",
     "Plan",

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import html
 import json
 import os
 from typing import Any
@@ -101,10 +102,14 @@ class Evaluation:
     recall_interval: tuple[float, float]
     levels: tuple[Evaluation, ...] = ()
     review: ReviewEvaluation | None = None
+    segments: dict[str | None, Evaluation] = dataclasses.field(default_factory=dict, hash=False)
+    """The same for each segment of a boundary that has some; None: the values that were too rare to stand alone."""
+    unseen_segment_rows: int = 0
+    """Rows of segments that the hold-out did not have."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, with the levels as a list."""
-        nested = ("levels", "review")
+        nested = ("levels", "review", "segments", "unseen_segment_rows")
         result = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in nested
         }
@@ -112,18 +117,22 @@ class Evaluation:
             result["levels"] = [level.to_dict() for level in self.levels]
         if self.review:
             result["review"] = dataclasses.asdict(self.review)
+        if self.segments:
+            result["segments"] = [{"segment": value, **part.to_dict()} for value, part in self.segments.items()]
+            result["unseen_segment_rows"] = self.unseen_segment_rows
         return result
 
     def to_pandas(self):
-        """A DataFrame with a row for all rows together and one for each level."""
+        """A DataFrame with a row for all rows together and one for each level or segment."""
         import pandas
 
         parts = {"all": self, **{f"level {at}": level for at, level in enumerate(self.levels)}}
+        parts |= {"others" if value is None else value: part for value, part in self.segments.items()}
         records = []
         for part in parts.values():
             record = part.to_dict()
-            record.pop("levels", None)
-            record.pop("review", None)
+            for nested in ("levels", "review", "segments", "unseen_segment_rows"):
+                record.pop(nested, None)
             for name in ("precision", "recall"):
                 record[f"{name}_low"], record[f"{name}_high"] = record.pop(f"{name}_interval")
             records.append(record)
@@ -138,7 +147,58 @@ def _evaluation(found: dict[str, Any]) -> Evaluation:
             review[name] = _count(review[name])
     for name in ("rows", "positives", "flagged", "true_positives"):
         found[name] = _count(found[name])
-    return Evaluation(**found, levels=levels, review=None if review is None else ReviewEvaluation(**review))
+    segments = {value: _evaluation(part) for value, part in found.pop("segments", ())}
+    return Evaluation(
+        **found, levels=levels, review=None if review is None else ReviewEvaluation(**review), segments=segments
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """The part of a boundary that is for one value of a category, or for those too rare to stand alone.
+
+    Counts are of the hold-out, sums of weights where rows have weights.
+    """
+
+    value: str | None
+    """None: the pool of rare values."""
+    values: tuple[str, ...]
+    """The values it is for: one, or those of the pool."""
+    uncertainty_edges: tuple[float, ...]
+    score_thresholds: tuple[float, ...]
+    """One for each uncertainty level of the segment; nan: no row of the level is positive."""
+    rows: float
+    positives: float
+    flagged: float
+    true_positives: float
+    method: str | None = None
+    """Set, as is ``status``, where each segment keeps the bound by itself."""
+    status: str | None = None
+    """``"optimal"``, ``"feasible"``, ``"infeasible"``, ``"certified"`` or ``"not certified"``."""
+    guarantee: dict[str, Any] | None = dataclasses.field(default=None, hash=False)
+    """Of this segment alone, where it is certified."""
+
+    @property
+    def precision(self) -> float:
+        """On the hold-out; nan where nothing is flagged."""
+        return self.true_positives / self.flagged if self.flagged else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """On the hold-out; nan where nothing is positive."""
+        return self.true_positives / self.positives if self.positives else float("nan")
+
+
+def _segment(found: dict[str, Any]) -> Segment:
+    value = found.get("value")
+    return Segment(
+        value=value,
+        values=(value,) if value is not None else tuple(found["values"]),
+        uncertainty_edges=tuple(found["uncertainty_edges"]),
+        score_thresholds=tuple(float("nan") if t is None else t for t in found["score_thresholds"]),
+        **{name: found[name] for name in ("rows", "positives", "flagged", "true_positives")},
+        **{name: found.get(name) for name in ("method", "status", "guarantee")},
+    )
 
 
 class Boundary:
@@ -184,20 +244,31 @@ class Boundary:
 
     @property
     def uncertainty_edges(self) -> np.ndarray:
-        """Increasing uncertainties at which the next level begins; one fewer than there are levels."""
+        """Increasing uncertainties at which the next level begins; one fewer than there are levels.
+
+        ValueError where the boundary has segments, each of which has its own.
+        """
+        self._refuse_segments("uncertainty_edges")
         return self._fitted.uncertainty_edges
 
     @property
     def score_thresholds(self) -> np.ndarray:
         """The lowest positive score of each level; nan: no row of the level is positive.
 
-        ``score >= score_thresholds[level]`` is the decision, as no number is at or above nan.
+        ``score >= score_thresholds[level]`` is the decision, as no number is at or above nan. ValueError where the
+        boundary has segments, each of which has its own.
         """
+        self._refuse_segments("score_thresholds")
         return self._fitted.score_thresholds
 
     @property
     def levels(self) -> int:
-        """Number of uncertainty levels; fewer than asked for where uncertainty has too many equal values."""
+        """Number of uncertainty levels, of all segments together where the boundary has segments.
+
+        Fewer than asked for where uncertainty has too many equal values.
+        """
+        if self.segments is not None:
+            return sum(len(segment.score_thresholds) for segment in self.segments)
         return len(self._fitted.uncertainty_edges) + 1
 
     @property
@@ -205,19 +276,49 @@ class Boundary:
         """Whose quantiles of uncertainty the edges are: ``"top"``, the rows near the decision, or ``"all"``."""
         return self._fitted.levels_from
 
-    def decide(self, score: Any, uncertainty: Any) -> np.ndarray:
+    def _refuse_segments(self, name: str) -> None:
+        if self._fitted.has_segments:
+            raise ValueError(f"the boundary has segments, each with its own {name}: see Boundary.segments")
+
+    @property
+    def segments(self) -> tuple[Segment, ...] | None:
+        """The rule for each value of a category, the pool of rare ones last; None without segments."""
+        if not self._fitted.has_segments:
+            return None
+        found = self.to_dict()["rule"]["segment"]
+        return tuple(_segment(part) for part in [*found["values"], *([found["pooled"]] if found["pooled"] else [])])
+
+    @property
+    def segment_column(self) -> str | None:
+        """Name of the column of segments, for tables; None without segments."""
+        return self.to_dict()["rule"]["segment"]["column"] if self._fitted.has_segments else None
+
+    @property
+    def each(self) -> bool:
+        """Whether each segment keeps the bound by itself."""
+        return self._fitted.has_segments and self.to_dict()["rule"]["segment"]["each"]
+
+    @property
+    def unseen(self) -> str | None:
+        """How rows of segments that the hold-out did not have are decided: ``"as pooled"`` or ``"never flagged"``."""
+        return self.to_dict()["rule"]["segment"]["unseen"] if self._fitted.has_segments else None
+
+    def decide(self, score: Any, uncertainty: Any = None, *, segment: Any = None) -> np.ndarray:
         """Whether each row is positive.
 
         Parameters
         ----------
         score, uncertainty : array-like of shape (n,)
-            Finite numbers. float32 and float64 are read as they are.
+            Finite numbers. float32 and float64 are read as they are. A boundary with segments that have no uncertainty
+            levels needs no uncertainty.
+        segment : array-like of shape (n,), optional
+            The value of the category, for a boundary with segments; see :attr:`unseen` for other values.
 
         Returns
         -------
         ndarray of bool, shape (n,)
         """
-        return self._decide(score, uncertainty, None)
+        return self._decide(score, uncertainty, None, segment)
 
     def review(self, score: Any, uncertainty: Any) -> np.ndarray:
         """Whether each row is to be sent to a person: it is not flagged, but at or above its review threshold.
@@ -254,30 +355,62 @@ class Boundary:
         found = self.to_dict()["review"]
         return Reviewed(found["reviewed"], found["positives"], found["rate"], found["recall"], found["optimal"])
 
-    def level(self, uncertainty: Any) -> np.ndarray:
-        """The uncertainty level of each row, from 0 (most certain)."""
+    def level(self, uncertainty: Any, *, segment: Any = None) -> np.ndarray:
+        """The uncertainty level of each row, from 0 (most certain), in its segment where the boundary has segments.
+
+        -1: rows of segments that the hold-out did not have and that are never flagged.
+        """
         uncertainty = _inputs.real_array(uncertainty, "uncertainty")
         level = np.empty(uncertainty.shape, np.int32)
-        self._decide(np.zeros(uncertainty.shape, np.float32), uncertainty, level)
+        self._decide(np.zeros(uncertainty.shape, np.float32), uncertainty, level, segment)
         return level
 
-    def _decide(self, score: Any, uncertainty: Any, level: np.ndarray | None) -> np.ndarray:
+    def _texts(self, segment: Any, rows: int) -> Any:
+        """The segments of rows, where the boundary has some, else None."""
+        if not self._fitted.has_segments:
+            if segment is not None:
+                raise ValueError("segment is given, but the boundary has no segments")
+            return None
+        if segment is None:
+            raise ValueError(f"the boundary has segments ({self.segment_column!r}): give segment, one value a row")
+        return _inputs.segment_texts(segment, rows)
+
+    def _needs_uncertainty(self, uncertainty: Any) -> None:
+        if uncertainty is None and self._fitted.uses_uncertainty:
+            raise ValueError("uncertainty is None, must be one number a row: the boundary has uncertainty levels")
+
+    def _decide(self, score: Any, uncertainty: Any, level: np.ndarray | None, segment: Any = None) -> np.ndarray:
         score = _inputs.real_array(score, "score")
-        uncertainty = _inputs.real_array(uncertainty, "uncertainty")
+        texts = self._texts(segment, len(score))
+        self._needs_uncertainty(uncertainty)
+        if uncertainty is not None:
+            uncertainty = _inputs.real_array(uncertainty, "uncertainty")
         decision = np.empty(score.shape, np.bool_)
-        self._fitted.decide(score, uncertainty, decision.view(np.uint8), level)
+        if texts is None:
+            self._fitted.decide(score, uncertainty, decision.view(np.uint8), level)
+        else:
+            _core.decide_segments(self._fitted, score, uncertainty, texts, decision.view(np.uint8), level)
         return decision
 
     def evaluate(
-        self, y: Any, score: Any, uncertainty: Any, *, sample_weight: Any = None, confidence_level: float = 0.95
+        self,
+        y: Any,
+        score: Any,
+        uncertainty: Any = None,
+        *,
+        segment: Any = None,
+        sample_weight: Any = None,
+        confidence_level: float = 0.95,
     ) -> Evaluation:
-        """Precision and recall on labelled rows, with exact intervals, in all and for each level.
+        """Precision and recall on labelled rows, with exact intervals, in all and for each level or segment.
 
         Parameters
         ----------
         y : array-like of shape (n,)
             Labels, 0 and 1 or bool.
         score, uncertainty : array-like of shape (n,)
+        segment : array-like of shape (n,), optional
+            As for :meth:`decide`.
         sample_weight : array-like of shape (n,), optional
         confidence_level : float
             Of the two-sided intervals.
@@ -286,7 +419,11 @@ class Boundary:
         -------
         Evaluation
         """
-        rows = _inputs.table(y, score, uncertainty, sample_weight)
+        self._needs_uncertainty(uncertainty)
+        rows = _inputs.segment_table(y, score, uncertainty, sample_weight)
+        texts = self._texts(segment, len(rows[1]))
+        if texts is not None:
+            return _evaluation(_core.evaluate_segments(self._fitted, rows, texts, float(confidence_level)))
         return _evaluation(self._fitted.evaluate(rows, float(confidence_level)))
 
     # Where it came from and what it reached.
@@ -434,9 +571,60 @@ class Boundary:
         if reviewed := self.reviewed:
             proof += f"; review of {100 * reviewed.rate:.3g}% of rows: recall {reviewed.recall:.4f} with it"
         plural = "" if self.levels == 1 else "s"
+        if (segments := self.segments) is not None:
+            of = "in each of" if self.each else "on"
+            proof += f"; {of} {len(segments)} segments of {self.segment_column!r}, other values {self.unseen}"
+            if certified := sum(segment.guarantee is not None for segment in segments):
+                proof += f", {certified} certified by itself"
         bins = "every distinct score" if self.bins == "all" else f"at most {self.bins} score bins"
         return (
             f"<limen.Boundary: {self.objective}; {self.method}, {self.levels} level{plural}, {bins}; "
             f"hold-out of {holdout.rows} rows{weighted}: precision {holdout.precision:.4f}, "
             f"recall {holdout.recall:.4f}{proof}>"
+        )
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """A header, and a line for each level, of each segment where there are some."""
+
+        def figure(value: float) -> str:
+            return "-" if value != value else f"{value:.4f}"
+
+        if (segments := self.segments) is None:
+            lines = [("level", "uncertainty below", "score")]
+            edges = [*self.uncertainty_edges, float("inf")]
+            for at, (edge, threshold) in enumerate(zip(edges, self.score_thresholds, strict=True)):
+                lines.append((str(at), f"{edge:.6g}", "never" if threshold != threshold else f">= {threshold:.6g}"))
+            return lines
+        lines = [("segment", "uncertainty below", "score", "rows", "flagged", "precision", "recall", "status")]
+        for segment in segments:
+            name = f"others ({len(segment.values)} rare values)" if segment.value is None else segment.value
+            edges = [*segment.uncertainty_edges, float("inf")]
+            for at, (edge, threshold) in enumerate(zip(edges, segment.score_thresholds, strict=True)):
+                score = "never" if threshold != threshold else f">= {threshold:.6g}"
+                of_segment = (
+                    f"{segment.rows:,.6g}",
+                    f"{segment.flagged:,.6g}",
+                    figure(segment.precision),
+                    figure(segment.recall),
+                    segment.status or "",
+                )
+                lines.append((name, f"{edge:.6g}", score, *of_segment) if at == 0 else ("", f"{edge:.6g}", score))
+        return lines
+
+    def __str__(self) -> str:
+        """As repr; with segments also a line for each of them."""
+        if self.segments is None:
+            return repr(self)
+        lines = self._cells()
+        widths = [max(len(line[at]) for line in lines if at < len(line)) for at in range(len(lines[0]))]
+        table = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)) for line in lines]
+        return "\n".join([repr(self), *(line.rstrip() for line in table)])
+
+    def _repr_html_(self) -> str:
+        header, *lines = self._cells()
+        cells = "".join(f"<th>{html.escape(text)}</th>" for text in header)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line) + "</tr>" for line in lines)
+        return (
+            f"<div><p>{html.escape(repr(self))}</p>"
+            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table></div>"
         )

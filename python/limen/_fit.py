@@ -38,7 +38,7 @@ def _plural(count: int, noun: str) -> str:
 def fit_boundary(
     y: Any,
     score: Any,
-    uncertainty: Any,
+    uncertainty: Any = None,
     *,
     min_precision: Number | None = None,
     min_recall: Number | None = None,
@@ -55,6 +55,9 @@ def fit_boundary(
     confidence_level: float | None = None,
     groups: Any = None,
     random_state: int = 0,
+    segment: Any = None,
+    each: bool = False,
+    segment_min_rows: int | None = None,
     review_rate: Number | None = None,
     review_recall: Number | None = None,
     review_cost: Number | None = None,
@@ -73,7 +76,7 @@ def fit_boundary(
     score : array-like of shape (n,)
         Higher means more likely positive. Need not be a probability.
     uncertainty : array-like of shape (n,)
-        Higher means less certain.
+        Higher means less certain. May be left out with ``segment``.
     min_precision : number, optional
         Goal: most recall with at least this precision.
     min_recall : number, optional
@@ -115,6 +118,15 @@ def fit_boundary(
         test is on groups.
     random_state : int
         With ``confidence_level``: seed of the split into rows that learn and rows that are tested.
+    segment : array-like of shape (n,), optional
+        A category such as the market: every value gets a rule of its own, on ``levels`` uncertainty levels in each (None:
+        one), so that the goal is met by all rows together. ``"auto"`` looks first whether segments tell anything near the
+        decision; else the method is ``"exact"``. Not with reviews. See ``Boundary.segments``.
+    each : bool
+        With ``segment``: each segment meets the goal's bound by itself, by any method; with ``confidence_level`` each is
+        certified by itself, which is not a promise for all of them at once. A segment that cannot flags nothing.
+    segment_min_rows : int, optional
+        With ``segment``: values of fewer rows are put together. Default 500.
     review_rate : number, optional
         Send at most this fraction of all rows to a person: of the rows that are not flagged, those with the most
         positives. What is flagged stays the same. See ``Boundary.review`` and ``Boundary.reviewed``.
@@ -173,6 +185,35 @@ def fit_boundary(
         None if review_recall is None else _inputs.bound(review_recall, "review_recall"),
         None if review_cost is None else _inputs.fraction(review_cost, "review_cost"),
     ]
+    if segment is None:
+        for name, given in {"each": each or None, "segment_min_rows": segment_min_rows}.items():
+            if given is not None:
+                raise ValueError(f"{name} is for segments: give segment too")
+        if uncertainty is None:
+            raise ValueError("uncertainty is None, must be one number a row; only with segment it may be left out")
+    else:
+        if review != [None] * 3:
+            raise ValueError("segment does not go with a review: leave out review_rate, review_recall, review_cost")
+        if sweep_levels or sweep_bins:
+            raise ValueError("segment takes a number of levels and bins, not 'auto'")
+        return _fit_segments(
+            _inputs.segment_table(y, score, uncertainty, sample_weight),
+            segment,
+            each,
+            segment_min_rows,
+            goal,
+            goal_numbers,
+            method,
+            levels,
+            bins,
+            _inputs.text(binning, "binning"),
+            _inputs.text(levels_from, "levels_from"),
+            None if monotone is None else _inputs.text(monotone, "monotone"),
+            confidence_level,
+            groups,
+            random_state,
+            num_threads,
+        )
     rows = _inputs.table(y, score, uncertainty, sample_weight)
     if confidence_level is None and groups is not None:
         raise ValueError("groups are for certified boundaries: give confidence_level too")
@@ -228,12 +269,83 @@ def fit_boundary(
     return Boundary._of(found)
 
 
-def _certified(
-    table, goal, goal_numbers, method, levels, levels_from, confidence_level, groups, random_state, num_threads
-) -> _core.Boundary:
+def _fit_segments(
+    table,
+    segment,
+    each,
+    min_rows,
+    goal,
+    goal_numbers,
+    method,
+    levels,
+    bins,
+    binning,
+    levels_from,
+    monotone,
+    confidence_level,
+    groups,
+    random_state,
+    num_threads,
+) -> Boundary:
+    rows = len(table[0])
+    name = getattr(segment, "name", None)
+    common = (
+        table,
+        _inputs.segment_texts(segment, rows),
+        goal,
+        goal_numbers,
+        name if isinstance(name, str) and name else "segment",
+        bool(each),
+        _core.segment_min_rows if min_rows is None else _inputs.whole_number(min_rows, "segment_min_rows"),
+        method,
+        levels,
+    )
+    described = _core.describe_objective(goal, goal_numbers)
+    where = "in any segment" if each else "by segments"
+    if confidence_level is None:
+        if groups is not None:
+            raise ValueError("groups are for certified boundaries: give confidence_level too")
+        found, best, _ = _core.fit_segments(
+            *common, _inputs.bins_of(bins), binning, levels_from, monotone, _inputs.threads(num_threads)
+        )
+        if found is None:
+            best = best or 0.0
+            raise InfeasibleError(
+                f"infeasible: {described} cannot be met {where}; the best attainable precision is {best:.6g}", best
+            )
+        return Boundary._of(found)
+    if bins is not None or monotone is not None or binning != "equi-weight":
+        raise ValueError("confidence_level needs every distinct score: leave out bins, binning, monotone")
+    confidence = float(confidence_level)
+    found, attainable, needed = _core.certify_segments(
+        *common,
+        levels_from,
+        confidence,
+        _seed(random_state),
+        _inputs.group_ids(groups, rows),
+        _inputs.threads(num_threads),
+    )
+    if found is None:
+        nearest = "" if attainable is None else f"; these rows come nearest to a bound of {attainable:.4g}"
+        raise NotCertifiableError(
+            f"cannot be certified: {described} with confidence {confidence:g}, {where}{nearest}",
+            float("nan") if attainable is None else attainable,
+            needed,
+        )
+    return Boundary._of(found)
+
+
+def _seed(random_state: Any) -> int:
     seed = _inputs.whole_number(random_state, "random_state")
     if seed < 0:
         raise ValueError(f"random_state is {seed}, must be at least 0")
+    return seed
+
+
+def _certified(
+    table, goal, goal_numbers, method, levels, levels_from, confidence_level, groups, random_state, num_threads
+) -> _core.Boundary:
+    seed = _seed(random_state)
     confidence = float(confidence_level)
     found, report = _core.certify(
         table,

@@ -262,6 +262,25 @@ def group_ids(values: Any, rows: int) -> np.ndarray | None:
     return _core.text_hashes(texts)[code] if rows else np.empty(0, np.uint64)
 
 
+def segment_texts(values: Any, rows: int) -> tuple[list[str], np.ndarray]:
+    """The segment of each row: distinct texts, as the program reads them, and a code for each row."""
+    texts, code = as_texts(name_column(values, "segment"))
+    if len(code) != rows:
+        raise ValueError(f"segment has {len(code)} entries, score has {rows}")
+    missing = code < 0
+    if missing.any():
+        raise ValueError(f"segment[{int(missing.argmax())}] is missing: every row needs a segment")
+    return list(texts), np.ascontiguousarray(code, dtype=np.int32)
+
+
+def segment_table(y: Any, score: Any, uncertainty: Any, sample_weight: Any = None) -> tuple:
+    """As table; the uncertainty may be None."""
+    if uncertainty is not None:
+        return table(y, score, uncertainty, sample_weight)
+    label, scores, _, weight = table(y, score, score, sample_weight)
+    return label, scores, None, weight
+
+
 def as_texts(column: Any) -> tuple[list[str], np.ndarray]:
     """A column of key_column as texts: whole numbers without a point, others with the fewest digits."""
     if not isinstance(column, np.ndarray):

@@ -22,6 +22,7 @@
 #include "limen/base/frame.h"
 #include "limen/count/samples.h"
 #include "limen/fit.h"
+#include "limen/judge/metrics.h"
 #include "limen/solve/objective.h"
 
 namespace nb = nanobind;
@@ -75,6 +76,9 @@ auto without_gil(Function&& function) {
   return function();
 }
 
+/// Counts, precision and recall with intervals, as the Python face has them.
+[[nodiscard]] nb::dict dict_of(const Confusion& counts, double confidence);
+
 void bind_bias(nb::module_& module);
 void bind_boundary(nb::module_& module);
 void bind_calibration(nb::module_& module);
@@ -82,6 +86,7 @@ void bind_certify(nb::module_& module);
 void bind_classes(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);
+void bind_segments(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_swaps(nb::module_& module);
 void bind_uncertainty(nb::module_& module);

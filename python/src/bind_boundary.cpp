@@ -11,6 +11,7 @@
 #include "limen/fit_review.h"
 #include "limen/judge/metrics.h"
 #include "limen/solve/boundary.h"
+#include "limen/solve/segments.h"
 
 namespace limen::python {
 
@@ -28,6 +29,28 @@ Objective objective_of(const std::string& goal, const std::vector<Fraction>& num
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+nb::dict dict_of(const Confusion& counts, double confidence) {
+  const bool flagged = counts.flagged > 0;
+  const bool positives = counts.positives > 0;
+  const Interval none = {kNan, kNan};
+  const Interval precision = flagged ? counts.precision_interval(confidence) : none;
+  const Interval recall = positives ? counts.recall_interval(confidence) : none;
+  nb::dict result;
+  result["rows"] = counts.rows;
+  result["positives"] = counts.positives;
+  result["flagged"] = counts.flagged;
+  result["true_positives"] = counts.true_positives;
+  result["precision"] = flagged ? counts.precision() : kNan;
+  result["precision_interval"] = nb::make_tuple(precision.low, precision.high);
+  result["recall"] = positives ? counts.recall() : kNan;
+  result["recall_interval"] = nb::make_tuple(recall.low, recall.high);
+  return result;
+}
+
+namespace {
 
 /// Copies 0 and 1 of any type into bytes. The first row that is neither, or -1.
 template <typename Value>
@@ -119,24 +142,6 @@ void decide_rows(const Boundary& boundary, const RealArray& score, const RealArr
   without_gil([&] { decide(boundary.rule, scores, uncertainties, decisions, levels); });
 }
 
-nb::dict dict_of(const Confusion& counts, double confidence) {
-  const bool flagged = counts.flagged > 0;
-  const bool positives = counts.positives > 0;
-  const Interval none = {kNan, kNan};
-  const Interval precision = flagged ? counts.precision_interval(confidence) : none;
-  const Interval recall = positives ? counts.recall_interval(confidence) : none;
-  nb::dict result;
-  result["rows"] = counts.rows;
-  result["positives"] = counts.positives;
-  result["flagged"] = counts.flagged;
-  result["true_positives"] = counts.true_positives;
-  result["precision"] = flagged ? counts.precision() : kNan;
-  result["precision_interval"] = nb::make_tuple(precision.low, precision.high);
-  result["recall"] = positives ? counts.recall() : kNan;
-  result["recall_interval"] = nb::make_tuple(recall.low, recall.high);
-  return result;
-}
-
 nb::dict review_dict(const Confusion& flagged, const Confusion& both, double confidence) {
   const Confusion reviewed = reviewed_only(flagged, both);
   const nb::dict figures = dict_of(reviewed, confidence);
@@ -212,6 +217,8 @@ void bind_boundary(nb::module_& module) {
           nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("decide", &decide_rows, nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert(),
            nb::arg("decision").noconvert(), nb::arg("level").noconvert().none())
+      .def_prop_ro("has_segments", [](const Boundary& b) { return b.segments.has_value(); })
+      .def_prop_ro("uses_uncertainty", [](const Boundary& b) { return !b.segments || uses_uncertainty(*b.segments); })
       .def_prop_ro("has_review", [](const Boundary& b) { return b.review.has_value(); })
       .def("review", &review_rows, nb::arg("score").noconvert(), nb::arg("uncertainty").noconvert(),
            nb::arg("review").noconvert())

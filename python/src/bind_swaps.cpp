@@ -83,6 +83,7 @@ nb::dict swaps_of(const Boundary& first, const Boundary& second, const RealArray
                        std::to_string(label->size()));
   }
   const Swaps swaps = without_gil([&] {
+    for (const Boundary* boundary : {&first, &second}) refuse_segments(*boundary, "swaps");
     return find_swaps(first.rule, second.rule, scores, uncertainties, labels, columns,
                       {.score_bins = score_bins, .values = num_values, .candidates = candidates});
   });

@@ -285,21 +285,33 @@ RowCounts append_columns(const TableFiles& inputs, const std::string& output, co
 
 RowCounts append_decisions(const TableFiles& inputs, const std::string& output, const AppendDecisionsOptions& options,
                            const std::function<void(const DecisionBatch&)>& decide) {
+  std::vector<std::string> numbers = {options.score};
+  if (!options.uncertainty.empty()) numbers.push_back(options.uncertainty);
+  std::vector<std::string> wanted = numbers;
+  std::vector<std::string> texts;
+  if (!options.segment.empty()) {
+    wanted.push_back(options.segment);
+    texts.push_back(options.segment);
+  }
   const AppendColumnsOptions columns = {
       .read = {.read = options.read,
-               .columns = {options.score, options.uncertainty},
-               .number_columns = {options.score, options.uncertainty},
+               .columns = wanted,
+               .text_columns = texts,
+               .number_columns = numbers,
                .missing_rule = options.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse},
       .output_format = options.output_format};
   std::vector<AddedColumn> added_columns = {{"decision", AddedType::kUint8}, {"level", AddedType::kInt32}};
   if (options.with_review) added_columns.push_back({"review", AddedType::kUint8});
   const auto fill = [&](const Frame& frame, std::span<AddedValues> added, std::span<std::uint8_t>) {
     decide({.score = std::span(std::get<NumberValues>(frame.columns[0].values)),
-            .uncertainty = std::span(std::get<NumberValues>(frame.columns[1].values)),
+            .uncertainty = options.uncertainty.empty()
+                               ? RealSpan()
+                               : RealSpan(std::span<const double>(std::get<NumberValues>(frame.columns[1].values))),
             .decision = std::get<std::vector<std::uint8_t>>(added[0]),
             .level = std::get<std::vector<std::int32_t>>(added[1]),
             .review = options.with_review ? std::span(std::get<std::vector<std::uint8_t>>(added[2]))
-                                          : std::span<std::uint8_t>()});
+                                          : std::span<std::uint8_t>(),
+            .segment = options.segment.empty() ? nullptr : &std::get<TextValues>(frame.columns.back().values)});
   };
   return append_columns(inputs, output, columns, added_columns, fill);
 }

@@ -28,8 +28,8 @@ class PredictionSource {
       source_.for_each_file([this](FileReader& reader) {
         const ColumnNames& names = reader.names();
         score_is_single_ = score_is_single_ && reader.is_single(names.require(options_.columns.score));
-        uncertainty_is_single_ =
-            uncertainty_is_single_ && reader.is_single(names.require(options_.columns.uncertainty));
+        const auto uncertainty = find_uncertainty(names);
+        uncertainty_is_single_ = uncertainty_is_single_ && uncertainty && reader.is_single(*uncertainty);
       });
     }
     source_.start([this](const FileReader& reader) { return choose(reader.names()); });
@@ -48,14 +48,18 @@ class PredictionSource {
       if (auto* singles = std::get_if<detail::Singles>(&values)) return RealColumn{std::move(*singles)};
       return RealColumn{std::move(std::get<detail::Reals>(values))};
     };
-    Predictions rows = {.score = reals(batch.columns[0]),
-                        .uncertainty = reals(batch.columns[1]),
-                        .label = std::move(std::get<detail::Labels>(batch.columns[2]))};
-    if (has_weight_.value_or(false)) rows.weight = std::move(std::get<detail::Reals>(batch.columns[3]));
-    if (!options_.columns.evidence.empty()) {
-      rows.evidence = std::move(std::get<detail::Reals>(batch.columns[has_weight_.value_or(false) ? 4 : 3]));
+    // In the order in which choose() asks for them.
+    Predictions rows = {.score = reals(batch.columns[0])};
+    std::size_t next = 1;
+    if (has_uncertainty_.value_or(true)) rows.uncertainty = reals(batch.columns[next++]);
+    rows.label = std::move(std::get<detail::Labels>(batch.columns[next++]));
+    if (has_weight_.value_or(false)) rows.weight = std::move(std::get<detail::Reals>(batch.columns[next++]));
+    if (!options_.columns.evidence.empty()) rows.evidence = std::move(std::get<detail::Reals>(batch.columns[next++]));
+    if (!options_.columns.group.empty()) rows.group = take_groups(std::get<detail::Texts>(batch.columns[next++]));
+    if (!options_.columns.segment.empty()) {
+      auto& texts = std::get<detail::Texts>(batch.columns[next]);
+      rows.segment = {texts.index.take_texts(), std::move(texts.code)};
     }
-    if (!options_.columns.group.empty()) rows.group = take_groups(std::get<detail::Texts>(batch.columns.back()));
     rows.rows_dropped = batch.rows_dropped;
     return rows;
   }
@@ -81,11 +85,14 @@ class PredictionSource {
     selection.rules = detail::value_rules(
         options_.read, options_.drop_missing ? MissingRule::kDrop : MissingRule::kRefuse, options_.labels);
     selection.wanted = {
-        {.name = columns.score, .keeps_single = score_is_single_, .index = names.require(columns.score)},
-        {.name = columns.uncertainty,
-         .keeps_single = uncertainty_is_single_,
-         .index = names.require(columns.uncertainty)},
-        {.name = columns.label, .kind = Kind::kLabel, .index = names.require(columns.label)}};
+        {.name = columns.score, .keeps_single = score_is_single_, .index = names.require(columns.score)}};
+    const auto uncertainty = find_uncertainty(names);
+    if (uncertainty) {
+      selection.wanted.push_back(
+          {.name = columns.uncertainty, .keeps_single = uncertainty_is_single_, .index = *uncertainty});
+    }
+    require_alike(names, columns.uncertainty, uncertainty.has_value(), has_uncertainty_);
+    selection.wanted.push_back({.name = columns.label, .kind = Kind::kLabel, .index = names.require(columns.label)});
     const auto weight = columns.weight_required ? names.require(columns.weight) : names.find(columns.weight);
     if (weight) selection.wanted.push_back({.name = columns.weight, .is_weight = true, .index = *weight});
     if (!columns.evidence.empty()) {
@@ -94,18 +101,33 @@ class PredictionSource {
     if (!columns.group.empty()) {
       selection.wanted.push_back({.name = columns.group, .kind = Kind::kText, .index = names.require(columns.group)});
     }
-    if (!has_weight_) has_weight_ = weight.has_value();
-    if (*has_weight_ != weight.has_value()) {
-      names.refuse((*has_weight_ ? "has no column " : "has a column ") + quoted(columns.weight) + ", unlike " +
-                   files_.files().front()->name);
+    if (!columns.segment.empty()) {
+      selection.wanted.push_back(
+          {.name = columns.segment, .kind = Kind::kText, .index = names.require(columns.segment)});
     }
+    require_alike(names, columns.weight, weight.has_value(), has_weight_);
     return selection;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> find_uncertainty(const ColumnNames& names) const {
+    const PredictionColumns& columns = options_.columns;
+    if (columns.uncertainty.empty()) return std::nullopt;
+    return columns.uncertainty_required ? names.require(columns.uncertainty) : names.find(columns.uncertainty);
+  }
+
+  // All files have a column, or none does.
+  void require_alike(const ColumnNames& names, const std::string& column, bool has, std::optional<bool>& first) const {
+    if (!first) first = has;
+    if (*first == has) return;
+    names.refuse((*first ? "has no column " : "has a column ") + quoted(column) + ", unlike " +
+                 files_.files().front()->name);
   }
 
   TableFiles files_;
   const PredictionOptions& options_;
   bool score_is_single_ = true;
   bool uncertainty_is_single_ = true;
+  std::optional<bool> has_uncertainty_;
   std::optional<bool> has_weight_;
   BatchSource source_;
 };

@@ -501,9 +501,9 @@ TEST(BoundaryFromJson, SaysWhatIsNotABoundary) {
 }
 
 TEST(BoundaryFromJson, RefusesOtherVersions) {
-  EXPECT_EQ(refusal_with("/version", 2), "boundary: has version 2, this program reads up to 1; update limen");
+  EXPECT_EQ(refusal_with("/version", 3), "boundary: has version 3, this program reads up to 2; update limen");
   EXPECT_EQ(refusal_with("/version", 1'000'000'000'000),
-            "boundary: has version 1000000000000, this program reads up to 1; update limen");
+            "boundary: has version 1000000000000, this program reads up to 2; update limen");
   EXPECT_EQ(refusal_with("/version", 0), "boundary: has version 0, the first is 1");
   EXPECT_EQ(refusal_with("/version", 1.0), "boundary: \"version\" is not a whole number");
 }

@@ -79,12 +79,21 @@ struct FitBesideSingle {
 [[nodiscard]] std::vector<double> level_edges(const Samples& samples, const Objective& objective,
                                               const FitOptions& options);
 
+/// The score that the rows near the decision reach: three times as many as the best single threshold flags, at least a
+/// thousand, or all. Throws InvalidInput.
+[[nodiscard]] double near_score(const Samples& samples, const Objective& objective);
+
 /// Bins the hold-out, solves, and packs the boundary with its certificate. `auto` decides whether uncertainty helps
 /// near the decision, and how much of it to use (choose.h), and fits that: `st`, `smooth`, or `exact` on levels from
 /// the top.
 /// Throws InvalidInput: bad samples (see validate), no rows, only one class, bad options.
 [[nodiscard]] FitResult fit_boundary(const Samples& samples, const Objective& objective,
                                      const FitOptions& options = {});
+
+/// fit_boundary on levels between these edges, whatever the options say of levels; not for `auto` and `joint`, which
+/// find their own. Rows of one class are fitted too: of no positives nothing may be flagged, or anything.
+[[nodiscard]] FitResult fit_on_edges(const Samples& samples, const std::vector<double>& edges,
+                                     const Objective& objective, const FitOptions& options);
 
 /// Both as fit_boundary gives them; of rows that are counted without a sort from the same passes, for little more than
 /// the time of one. Then, if no single threshold is feasible, its best_attainable is a precision that is attained, not

@@ -11,6 +11,7 @@
 
 #include "limen/base/error.h"
 #include "limen/count/binning.h"
+#include "limen/solve/segments.h"
 
 namespace limen {
 namespace {
@@ -94,6 +95,26 @@ Evaluation evaluate(const Rule& rule, const Samples& samples) {
     evaluation.levels.push_back(scaled(level_sums, unit, effective_fraction));
   }
   evaluation.total = scaled(total, unit, effective_fraction);
+  return evaluation;
+}
+
+SegmentEvaluation evaluate(const Segments& segments, Samples samples, const TextValues& segment) {
+  const SegmentCells cells(segments);
+  const SegmentCells::Rows rows = cells.find(segment, samples.uncertainty);
+  samples.uncertainty = std::span<const double>(rows.cell);
+  SegmentEvaluation evaluation{evaluate(cell_rule(segments), samples), {}, rows.unseen};
+  const std::size_t size = segments.own.size() + (segments.pooled ? 1 : 0);
+  evaluation.segments.resize(size);
+  for (std::size_t cell = 0; cell < cells.num_cells(); ++cell) {
+    if (cells.segment_of(cell) >= size) continue;  // never seen
+    const Confusion& counts = evaluation.cells.levels[cell];
+    Confusion& sum = evaluation.segments[cells.segment_of(cell)];
+    sum.rows += counts.rows;
+    sum.positives += counts.positives;
+    sum.flagged += counts.flagged;
+    sum.true_positives += counts.true_positives;
+    sum.effective_fraction = counts.effective_fraction;
+  }
   return evaluation;
 }
 

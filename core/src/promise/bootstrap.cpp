@@ -245,6 +245,7 @@ Resample resample(const Grid& grid, std::uint64_t seed, std::uint64_t replicate)
 
 BootstrapFit bootstrap_fit(const Samples& holdout, const Boundary& boundary, const BootstrapOptions& options) {
   validate(options);
+  refuse_segments(boundary, "bootstrap_fit");
   validate(boundary.rule);
   tbb::task_arena arena(detail::arena_size(options.num_threads));
   return arena.execute([&] {

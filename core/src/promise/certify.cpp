@@ -97,20 +97,6 @@ struct LearningRows {
   }
 };
 
-/// Of the rows, how many learn the order of two columns: up to some ten thousand of them are worth more than the same
-/// rows in the test.
-double two_column_share(std::uint64_t rows) {
-  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 250e3 / n);
-}
-
-/// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all. Of many rows a larger
-/// share: the margin of the test is small then, and so is what it loses by testing fewer of them.
-double gate_share(std::uint64_t rows) {
-  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::max(std::clamp(n / 2e6, 0.02, 0.1), std::min(0.05, 400 / n)), 250e3 / n);
-}
-
 /// Scores between 0 and 1 by their size, from the lowest bucket to the highest.
 class ScoreHistogram {
  public:
@@ -357,14 +343,16 @@ class Learner {
   }
 
   [[nodiscard]] Walk learn(Method method, std::optional<int> levels, LevelsFrom from,
-                           double tested_per_learning) const {
+                           const std::optional<std::vector<double>>& given_edges, double tested_per_learning) const {
     if (method == Method::kSt) {  // of weights or groups
       const Grid grid = single();
       return walk_along(grid, score_chain(grid), objective_, tested_per_learning, nullptr);
     }
     const int wanted = levels.value_or(info_of(method).levels);
     std::vector<double> level_edges;
-    if (method == Method::kJoint) {
+    if (given_edges) {
+      level_edges = *given_edges;
+    } else if (method == Method::kJoint) {
       level_edges = joint_edges(narrow(), objective_, wanted);
     } else if (method == Method::kExact && from == LevelsFrom::kTop && !levels_given_) {
       level_edges = coarser_edges(edges(kNarrowLevels, from), wanted);
@@ -742,7 +730,7 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
                               bool levels_chosen) {
     Learner learner(learning, objective);
     if (levels_chosen) learner.levels_were_chosen();
-    return learner.learn(method, levels, from, (1 - split.share) / split.share);
+    return learner.learn(method, levels, from, options.edges, (1 - split.share) / split.share);
   };
   // One threshold on every row that did not learn: all distinct scores of them, or of as many as can be kept.
   Learnt learnt;
@@ -754,7 +742,7 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
     const LearningSplit untested{split.seed, learnt.untouched_from < kInfinity ? 0 : split.share};
     return single_walk(rows.collect_tested(untested, share), rank * share * (1 - untested.share));
   };
-  const double share = options.learning_share.value_or(two_column_share(rows.size()));
+  const double share = options.learning_share.value_or(learning_share_of(rows.size()));
   if (options.method == Method::kSt && !betting) {
     split.share = options.learning_share.value_or(0);
     learnt.walk = one_threshold();
@@ -773,7 +761,7 @@ Learnt learn(const Rows& rows, const Objective& objective, const CertifyOptions&
   // loses anything by any: they are taken near the decision too, where uncertainty tells more.
   constexpr double kMayInform = 0.002;
   constexpr double kWorthLearning = 0.03;  // what is given up by testing fewer rows must come back
-  split.share = std::min(share, gate_share(rows.size()));
+  split.share = std::min(share, gate_share_of(rows.size()));
   constexpr std::uint64_t kMany = 100'000;
   const bool spares_rows = !betting && !is_monotone(objective.goal) && rows.size() <= kMany;
   const std::optional<double> reach = spares_rows ? rows.reach(objective.bound.to_double()) : std::nullopt;
@@ -935,6 +923,20 @@ Certification in_arena(const Objective& objective, const CertifyOptions& options
 
 }  // namespace
 
+/// Of the rows, how many learn the order of two columns: up to some ten thousand of them are worth more than the same
+/// rows in the test.
+double learning_share_of(std::uint64_t rows) {
+  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
+  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 250e3 / n);
+}
+
+/// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all. Of many rows a larger
+/// share: the margin of the test is small then, and so is what it loses by testing fewer of them.
+double gate_share_of(std::uint64_t rows) {
+  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
+  return std::min(std::max(std::clamp(n / 2e6, 0.02, 0.1), std::min(0.05, 400 / n)), 250e3 / n);
+}
+
 void validate(const CertifyOptions& options) {
   const auto refuse = [](const char* field, double value, const std::string& range) {
     throw InvalidInput(Where{.function = "certify", .field = field}, "is " + number_text(value) + ", must be " + range);
@@ -947,6 +949,9 @@ void validate(const CertifyOptions& options) {
   }
   if (options.levels && (*options.levels < 1 || *options.levels > 1000)) refuse("levels", *options.levels, "1 to 1000");
   if (options.num_threads < 0) refuse("num_threads", options.num_threads, "at least 1, or 0 for all cores");
+  if (options.edges && options.method != Method::kExact) {
+    throw InvalidInput("certify", "edges are for method exact, not " + std::string(to_string(options.method)));
+  }
   const bool known = options.method == Method::kAuto || options.method == Method::kSt ||
                      options.method == Method::kSmooth || options.method == Method::kExact ||
                      options.method == Method::kJoint;

@@ -321,7 +321,7 @@ struct Monitor::Tested {
 };
 
 Monitor::Monitor(const Boundary& boundary, const MonitorOptions& options)
-    : rule_(boundary.rule),
+    : rule_((refuse_segments(boundary, "monitor"), boundary.rule)),
       objective_(boundary.objective),
       options_(options),
       detector_(1),

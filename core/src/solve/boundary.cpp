@@ -78,10 +78,33 @@ Rule flag_or_review_rule(const Boundary& boundary) {
 }
 
 void decide_review(const Boundary& boundary, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> review) {
+  refuse_segments(boundary, "review");
   if (!boundary.review) throw InvalidInput("review", "the boundary was fitted without one");
   const std::vector<std::uint8_t> flagged = decide(boundary.rule, score, uncertainty);
   decide(flag_or_review_rule(boundary), score, uncertainty, review);
   for (std::size_t row = 0; row < flagged.size(); ++row) review[row] ^= flagged[row];
+}
+
+void refuse_segments(const Boundary& boundary, const char* function) {
+  if (!boundary.segments) return;
+  throw InvalidInput(function, "the boundary has segments (column " + quoted(boundary.segments->column) +
+                                   "), which are not known here; take one without");
+}
+
+std::string_view to_string(SegmentStatus status) {
+  switch (status) {
+    case SegmentStatus::kOptimal:
+      return "optimal";
+    case SegmentStatus::kFeasible:
+      return "feasible";
+    case SegmentStatus::kInfeasible:
+      return "infeasible";
+    case SegmentStatus::kCertified:
+      return "certified";
+    case SegmentStatus::kNotCertified:
+      return "not certified";
+  }
+  return "";
 }
 
 std::string_view to_string(LevelsFrom from) { return from == LevelsFrom::kAll ? "all" : "top"; }

@@ -10,6 +10,7 @@
 #include "limen/base/version.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/review.h"
+#include "limen/solve/segments.h"
 #include "solve/json_members.h"
 
 namespace limen {
@@ -17,7 +18,9 @@ namespace {
 
 using namespace detail;  // NOLINT(google-build-using-namespace): members of JSON objects
 
+// Version 2 has segments in place of one rule: who knows only the first must refuse such a file.
 constexpr int kVersion = 1;
+constexpr int kSegmentVersion = 2;
 
 struct GoalNames {
   Goal goal;
@@ -128,25 +131,34 @@ Json chosen_by_json(const ChosenBy& chosen_by) {
                           {"gain_se", candidate.gain_se},
                           {"lift", candidate.lift},
                           {"lift_se", candidate.lift_se}});
+    if (candidate.segments) candidates.back()["segments"] = true;
   }
-  return {{"information_p", chosen_by.information_p}, {"candidates", candidates}, {"why", chosen_by.why}};
+  Json json = {{"information_p", chosen_by.information_p}, {"candidates", candidates}, {"why", chosen_by.why}};
+  if (chosen_by.segment_p) json["segment_p"] = *chosen_by.segment_p;
+  return json;
+}
+
+double probability_at(const ReadJson& json, const char* key, const std::string& where) {
+  const double value = number_at(json, key, where);
+  if (value < 0 || value > 1) refuse("\"" + where + key + "\" is not between 0 and 1");
+  return value;
 }
 
 ChosenBy parse_chosen_by(const ReadJson& json) {
   ChosenBy chosen_by;
-  chosen_by.information_p = number_at(json, "information_p", "chosen_by.");
-  if (chosen_by.information_p < 0 || chosen_by.information_p > 1) {
-    refuse("\"chosen_by.information_p\" is not between 0 and 1");
-  }
+  chosen_by.information_p = probability_at(json, "information_p", "chosen_by.");
+  if (json.contains("segment_p")) chosen_by.segment_p = probability_at(json, "segment_p", "chosen_by.");
   for (const ReadJson& candidate : array_at(json, "candidates", "chosen_by.")) {
     if (!candidate.is_object()) refuse("\"chosen_by.candidates\" has a member that is not an object");
     const std::int64_t levels = integer_at(candidate, "levels", "chosen_by.candidates.");
     if (levels < 1 || levels > 1000) refuse("\"chosen_by.candidates.levels\" is not 1 to 1000");
-    chosen_by.candidates.push_back({parse_method(text_at(candidate, "method", "chosen_by.candidates.")),
-                                    static_cast<int>(levels), number_at(candidate, "gain", "chosen_by.candidates."),
-                                    number_at(candidate, "gain_se", "chosen_by.candidates."),
-                                    number_at(candidate, "lift", "chosen_by.candidates."),
-                                    number_at(candidate, "lift_se", "chosen_by.candidates.")});
+    chosen_by.candidates.push_back(
+        {parse_method(text_at(candidate, "method", "chosen_by.candidates.")), static_cast<int>(levels),
+         number_at(candidate, "gain", "chosen_by.candidates."),
+         number_at(candidate, "gain_se", "chosen_by.candidates."),
+         number_at(candidate, "lift", "chosen_by.candidates."),
+         number_at(candidate, "lift_se", "chosen_by.candidates."),
+         candidate.contains("segments") && flag_at(candidate, "segments", "chosen_by.candidates.")});
   }
   chosen_by.why = text_at(json, "why", "chosen_by.");
   return chosen_by;
@@ -310,6 +322,153 @@ Review parse_review(const ReadJson& json, const Rule& rule, const HoldoutSummary
   return review;
 }
 
+/// An object of the text with the rule's edges and thresholds.
+Json rule_json(const Rule& rule) {
+  return {{"uncertainty_edges", rule.uncertainty_edges}, {"score_thresholds", thresholds_json(rule.score_thresholds)}};
+}
+
+Rule parse_rule(const ReadJson& json, const std::string& where) {
+  Rule rule;
+  for (const ReadJson& edge : array_at(json, "uncertainty_edges", where)) {
+    rule.uncertainty_edges.push_back(number(edge, where + "uncertainty_edges"));
+  }
+  rule.score_thresholds = parse_thresholds(json, where);
+  return rule;
+}
+
+constexpr const char* kAsPooled = "as pooled";
+constexpr const char* kNeverFlagged = "never flagged";
+
+/// A text that is not UTF-8 would not read back as it is.
+const std::string& utf8(const std::string& value) {
+  try {
+    (void)Json(value).dump();
+  } catch (const Json::type_error&) {
+    throw InvalidInput("segments", "the value " + limen::quoted(value) + " is not UTF-8");
+  }
+  return value;
+}
+
+void put_segment(Json& json, const Segment& segment, const Objective& objective) {
+  json.update(rule_json(segment.rule));
+  json["rows"] = count(segment.rows);
+  json["positives"] = count(segment.positives);
+  json["flagged"] = count(segment.flagged);
+  json["true_positives"] = count(segment.true_positives);
+  if (segment.method) json["method"] = to_string(*segment.method);
+  if (segment.status) json["status"] = to_string(*segment.status);
+  if (segment.guarantee) json["guarantee"] = guarantee_json(*segment.guarantee, objective);
+}
+
+Json segments_json(const Segments& segments, const Objective& objective) {
+  Json values = Json::array();
+  for (const Segment& segment : segments.own) {
+    values.push_back({{"value", utf8(segment.value)}});
+    put_segment(values.back(), segment, objective);
+  }
+  Json json = {{"column", utf8(segments.column)}, {"each", segments.each}, {"values", std::move(values)}};
+  json["pooled"] = nullptr;
+  if (segments.pooled) {
+    Json pooled_values = Json::array();
+    for (const std::string& value : segments.pooled_values) pooled_values.push_back(utf8(value));
+    json["pooled"] = {{"values", std::move(pooled_values)}};
+    put_segment(json["pooled"], *segments.pooled, objective);
+  }
+  json["unseen"] = segments.unseen_as_pooled ? kAsPooled : kNeverFlagged;
+  return json;
+}
+
+SegmentStatus parse_status(const std::string& text, const std::string& where) {
+  for (const auto status : {SegmentStatus::kOptimal, SegmentStatus::kFeasible, SegmentStatus::kInfeasible,
+                            SegmentStatus::kCertified, SegmentStatus::kNotCertified}) {
+    if (text == to_string(status)) return status;
+  }
+  refuse("\"" + where + "status\" is " + limen::quoted(text) +
+         ", must be optimal, feasible, infeasible, certified or not certified");
+}
+
+Segment parse_segment(const ReadJson& json, const std::string& where, bool each, const Objective& objective) {
+  if (!json.is_object()) refuse("\"" + where.substr(0, where.size() - 1) + "\" has a member that is not an object");
+  Segment segment;
+  segment.rule = parse_rule(json, where);
+  segment.rows = number_at(json, "rows", where);
+  segment.positives = number_at(json, "positives", where);
+  segment.flagged = number_at(json, "flagged", where);
+  segment.true_positives = number_at(json, "true_positives", where);
+  const bool counts = segment.true_positives >= 0 && segment.true_positives <= segment.flagged &&
+                      segment.true_positives <= segment.positives && segment.flagged <= segment.rows &&
+                      segment.positives <= segment.rows;
+  if (!counts) refuse("\"" + where.substr(0, where.size() - 1) + "\" has counts that cannot be");
+  if (!each) return segment;
+  segment.method = parse_method(text_at(json, "method", where));
+  if (segment.method == Method::kAuto) refuse("\"" + where + "method\" is auto, which makes no boundary itself");
+  segment.status = parse_status(text_at(json, "status", where), where);
+  if (const ReadJson* guarantee = optional_object(json, "guarantee")) {
+    segment.guarantee = parse_guarantee(*guarantee, objective);
+  }
+  if (segment.guarantee.has_value() != (segment.status == SegmentStatus::kCertified)) {
+    refuse("\"" + where + "guarantee\" and \"" + where + "status\" contradict each other");
+  }
+  const bool nothing = segment.status == SegmentStatus::kInfeasible || segment.status == SegmentStatus::kNotCertified;
+  if (nothing && segment.flagged > 0) refuse("\"" + where + "flagged\" is above 0, but nothing could be flagged");
+  return segment;
+}
+
+Segments parse_segments(const ReadJson& json, const Objective& objective) {
+  Segments segments;
+  segments.column = text_at(json, "column", "rule.segment.");
+  segments.each = flag_at(json, "each", "rule.segment.");
+  for (const ReadJson& value : array_at(json, "values", "rule.segment.")) {
+    const std::string where = "rule.segment.values.";
+    segments.own.push_back(parse_segment(value, where, segments.each, objective));
+    segments.own.back().value = text_at(value, "value", where);
+  }
+  if (const ReadJson* pooled = optional_object(json, "pooled")) {
+    const std::string where = "rule.segment.pooled.";
+    segments.pooled = parse_segment(*pooled, where, segments.each, objective);
+    for (const ReadJson& value : array_at(*pooled, "values", where)) {
+      if (!value.is_string()) refuse("\"rule.segment.pooled.values\" has a member that is not a text");
+      segments.pooled_values.push_back(value.get<std::string>());
+    }
+  }
+  const std::string unseen = text_at(json, "unseen", "rule.segment.");
+  if (unseen != kAsPooled && unseen != kNeverFlagged) {
+    refuse("\"rule.segment.unseen\" is " + limen::quoted(unseen) + ", must be \"as pooled\" or \"never flagged\"");
+  }
+  segments.unseen_as_pooled = unseen == kAsPooled;
+  validate(segments);
+  return segments;
+}
+
+std::size_t num_levels(const Boundary& boundary) {
+  if (!boundary.segments) return boundary.rule.score_thresholds.size();
+  std::size_t levels = boundary.segments->pooled ? boundary.segments->pooled->rule.score_thresholds.size() : 0;
+  for (const Segment& segment : boundary.segments->own) levels += segment.rule.score_thresholds.size();
+  return levels;
+}
+
+/// Counts of segments that do not add up to those of the hold-out. Rows of values that only tested rows of a certified
+/// boundary have are in no segment.
+void check_segments(const Segments& segments, const HoldoutSummary& holdout) {
+  Segment sum = segments.pooled.value_or(Segment{});
+  for (const Segment& segment : segments.own) {
+    sum.rows += segment.rows;
+    sum.positives += segment.positives;
+    sum.flagged += segment.flagged;
+    sum.true_positives += segment.true_positives;
+  }
+  const double tolerance = holdout.weighted ? 1e-6 * (holdout.weight + 1) : 0;
+  const auto check_equal = [&](const char* name, double of_segments, double of_all) {
+    if (std::abs(of_segments - of_all) <= tolerance) return;
+    refuse(std::string("\"rule.segment\" has ") + number_text(of_segments) + " " + name + " in all, \"holdout\" has " +
+           number_text(of_all));
+  };
+  check_equal("flagged", sum.flagged, holdout.flagged);
+  check_equal("true positives", sum.true_positives, holdout.true_positives);
+  if (sum.rows > holdout.weight + tolerance) check_equal("rows", sum.rows, holdout.weight);
+  if (sum.positives > holdout.positives + tolerance) check_equal("positives", sum.positives, holdout.positives);
+}
+
 /// A level without a threshold has one above every score.
 void check_monotone(const Rule& rule, Direction direction) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -328,16 +487,15 @@ void check_monotone(const Rule& rule, Direction direction) {
 std::string to_json(const Boundary& boundary) {
   const HoldoutSummary& holdout = boundary.holdout;
   Json json = {{"format", "limen-boundary"},
-               {"version", kVersion},
-               {"rule",
-                {{"uncertainty_edges", boundary.rule.uncertainty_edges},
-                 {"score_thresholds", thresholds_json(boundary.rule.score_thresholds)}}},
+               {"version", boundary.segments ? kSegmentVersion : kVersion},
+               {"rule", boundary.segments ? Json{{"segment", segments_json(*boundary.segments, boundary.objective)}}
+                                          : rule_json(boundary.rule)},
                {"objective", objective_json(boundary.objective)},
                {"method", to_string(boundary.method)}};
   if (boundary.chosen_by) json["chosen_by"] = chosen_by_json(*boundary.chosen_by);
   json["binning"] = {{"kind", to_string(boundary.binning)},
                      {"from", to_string(boundary.levels_from)},
-                     {"levels", boundary.rule.score_thresholds.size()},
+                     {"levels", num_levels(boundary)},
                      {"bins", boundary.bins ? Json(*boundary.bins) : Json("all")}};
   if (boundary.monotone) json["binning"]["monotone"] = to_string(*boundary.monotone);
   Json summary = {{"rows", holdout.rows}};
@@ -372,21 +530,27 @@ Boundary boundary_from_json(std::string_view text) {
     refuse("is not a boundary file: \"format\" must be \"limen-boundary\"");
   }
   const std::int64_t version = integer_at(json, "version", "");
-  if (version > kVersion) {
-    refuse("has version " + std::to_string(version) + ", this program reads up to " + std::to_string(kVersion) +
+  if (version > kSegmentVersion) {
+    refuse("has version " + std::to_string(version) + ", this program reads up to " + std::to_string(kSegmentVersion) +
            "; update limen");
   }
   if (version < 1) refuse("has version " + std::to_string(version) + ", the first is 1");
 
   Boundary boundary;
   const ReadJson& rule = object_member(json, "rule");
-  for (const ReadJson& edge : array_at(rule, "uncertainty_edges", "rule.")) {
-    boundary.rule.uncertainty_edges.push_back(number(edge, "rule.uncertainty_edges"));
-  }
-  boundary.rule.score_thresholds = parse_thresholds(rule, "rule.");
-  validate(boundary.rule);
   boundary.objective = parse_objective(object_member(json, "objective"));
   validate(boundary.objective);
+  const ReadJson* const segment = optional_object(rule, "segment");
+  if ((segment != nullptr) != (version == kSegmentVersion)) {
+    refuse(segment != nullptr ? "has version 1 and segments, which version 2 has"
+                              : "has version 2, but no \"rule.segment\"; the file is damaged");
+  }
+  if (segment != nullptr) {
+    boundary.segments = parse_segments(*segment, boundary.objective);
+  } else {
+    boundary.rule = parse_rule(rule, "rule.");
+    validate(boundary.rule);
+  }
   boundary.method = parse_method(text_at(json, "method", ""));
   if (boundary.method == Method::kAuto) refuse("\"method\" is auto, which makes no boundary itself");
   const ReadJson& binning = object_member(json, "binning");
@@ -398,9 +562,14 @@ Boundary boundary_from_json(std::string_view text) {
   }
   if (binning.contains("monotone")) {
     boundary.monotone = parse_direction(text_at(binning, "monotone", "binning."));
-    check_monotone(boundary.rule, *boundary.monotone);
+    if (boundary.segments) {
+      for (const Segment& part : boundary.segments->own) check_monotone(part.rule, *boundary.monotone);
+      if (boundary.segments->pooled) check_monotone(boundary.segments->pooled->rule, *boundary.monotone);
+    } else {
+      check_monotone(boundary.rule, *boundary.monotone);
+    }
   }
-  if (integer_at(binning, "levels", "binning.") != static_cast<std::int64_t>(boundary.rule.score_thresholds.size())) {
+  if (integer_at(binning, "levels", "binning.") != static_cast<std::int64_t>(num_levels(boundary))) {
     refuse("\"binning.levels\" is not the number of score thresholds");
   }
   const ReadJson& summary = object_member(json, "holdout");
@@ -415,6 +584,7 @@ Boundary boundary_from_json(std::string_view text) {
   holdout.objective_bound = number_at(summary, "objective_bound", "holdout.");
   holdout.optimal = flag_at(summary, "optimal", "holdout.");
   check_holdout(summary, holdout, boundary.objective);
+  if (boundary.segments) check_segments(*boundary.segments, holdout);
   const ReadJson& columns = object_member(json, "columns");
   boundary.score_column = text_at(columns, "score", "columns.");
   boundary.uncertainty_column = text_at(columns, "uncertainty", "columns.");
@@ -424,6 +594,7 @@ Boundary boundary_from_json(std::string_view text) {
     boundary.guarantee = parse_guarantee(*guarantee, boundary.objective);
   }
   if (const ReadJson* review = optional_object(json, "review")) {
+    if (boundary.segments) refuse("has segments and a review, which do not go together");
     boundary.review = parse_review(*review, boundary.rule, holdout);
   }
   (void)text_at(json, "limen", "");

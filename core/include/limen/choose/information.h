@@ -30,4 +30,10 @@ struct Information {
 /// holds for few rows too. With weights the counts are scaled to the number of rows that they are worth.
 [[nodiscard]] Information test_information(const Grid& grid, std::int64_t near_rows, std::uint64_t seed = 0);
 
+/// The same for levels that are categories without an order: segments (segments.h). Alternative: the log odds also
+/// depend on a constant and a slope in the score's log odds for every category but one, twice as many terms as there
+/// are such categories. Of the categories with at least 20 rows near the decision the 32 largest are told apart, all
+/// others are one.
+[[nodiscard]] Information test_categories(const Grid& grid, std::int64_t near_rows, std::uint64_t seed = 0);
+
 }  // namespace limen

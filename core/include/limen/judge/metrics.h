@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "limen/base/frame.h"
 #include "limen/count/samples.h"
 #include "limen/promise/intervals.h"
 #include "limen/solve/boundary.h"
@@ -37,6 +38,15 @@ struct Evaluation {
 /// Applies the rule to labelled rows and counts. On the rows a boundary was fitted on this gives exactly the figures in
 /// its file. O(n), parallel, the same for any thread count. Throws InvalidInput.
 [[nodiscard]] Evaluation evaluate(const Rule& rule, const Samples& samples);
+
+struct SegmentEvaluation {
+  Evaluation cells;                 ///< in all, and by cell (segments.h)
+  std::vector<Confusion> segments;  ///< those that stand alone, then the pool where there is one
+  std::size_t unseen = 0;           ///< rows of values that the hold-out did not have
+};
+
+/// The same for a boundary with segments. samples.uncertainty may be empty where no segment has levels.
+[[nodiscard]] SegmentEvaluation evaluate(const Segments& segments, Samples samples, const TextValues& segment);
 
 /// The area under the precision-recall curve as a sum over its steps: the mean over positives of the precision at their
 /// score, equal scores being one step (as scikit-learn's average_precision_score). O(n log n). Throws InvalidInput when

@@ -20,6 +20,9 @@ struct CertifyOptions {
   Method method = Method::kAuto;
   std::optional<int> levels = std::nullopt;  ///< of the last three, 1 to 1000; unset: as many as suit (method.h)
   LevelsFrom levels_from = LevelsFrom::kTop;
+  /// `exact` only: the levels lie between these edges, which must not depend on rows that are tested. Unset: the rows
+  /// that learn say where they lie.
+  std::optional<std::vector<double>> edges = std::nullopt;
   std::uint64_t seed = 0;  ///< of the split into rows that learn and rows that are tested
   /// Of the rows, how many learn; above 0, below 1. Unset: none for `st`, a quarter for the others, less of more than
   /// 40,000 rows.
@@ -33,6 +36,11 @@ struct CertifyOptions {
 
 /// Throws InvalidInput that names field, value and range.
 void validate(const CertifyOptions& options);
+
+/// Of so many rows, the share that learns what two columns say, and the smaller one that tells first whether the second
+/// column may say anything at all.
+[[nodiscard]] double learning_share_of(std::uint64_t rows);
+[[nodiscard]] double gate_share_of(std::uint64_t rows);
 
 /// One boundary of the walk, on the rows that were tested.
 struct CertifiedStep {

@@ -64,15 +64,17 @@ struct ChosenBy {
   struct Candidate {
     Method method = Method::kSt;
     int levels = 1;
-    double gain = 0;     ///< over one threshold, relative, on rows left out
-    double gain_se = 0;  ///< its standard error
-    double lift = 0;     ///< positives more than one threshold has in as many rows, relative, on rows left out
-    double lift_se = 0;  ///< its standard error
+    double gain = 0;        ///< over one threshold, relative, on rows left out
+    double gain_se = 0;     ///< its standard error
+    double lift = 0;        ///< positives more than one threshold has in as many rows, relative, on rows left out
+    double lift_se = 0;     ///< its standard error
+    bool segments = false;  ///< `levels` inside every segment; else of all rows together
     friend bool operator==(const Candidate&, const Candidate&) = default;
   };
   double information_p = 1;  ///< of the test whether uncertainty informs beyond the score
   std::vector<Candidate> candidates;
   std::string why;
+  std::optional<double> segment_p = std::nullopt;  ///< the same of the segments, where there are some to look at
   friend bool operator==(const ChosenBy&, const ChosenBy&) = default;
 };
 
@@ -104,6 +106,49 @@ struct Guarantee {
   friend bool operator==(const Guarantee&, const Guarantee&) = default;
 };
 
+/// What came of a segment that had to keep the bound by itself.
+enum class SegmentStatus {
+  kOptimal,       ///< keeps the bound on the hold-out; proved: nothing on its levels and bins is better
+  kFeasible,      ///< keeps the bound on the hold-out
+  kInfeasible,    ///< cannot keep it: nothing is flagged
+  kCertified,     ///< keeps it in deployment, with the guarantee's confidence
+  kNotCertified,  ///< its rows could not certify it: nothing is flagged
+};
+[[nodiscard]] std::string_view to_string(SegmentStatus status);
+
+/// The part of a boundary that is for the rows of one value of a category column, or of several rare ones.
+struct Segment {
+  std::string value;  ///< not empty; that of the pool is
+  Rule rule;          ///< on levels of its own; without edges it is one threshold
+  // On the hold-out: rows or their weight, and the positives, the flagged and the true positives among them.
+  double rows = 0;
+  double positives = 0;
+  double flagged = 0;
+  double true_positives = 0;
+  // Set where each segment keeps the bound by itself.
+  std::optional<Method> method = std::nullopt;
+  std::optional<SegmentStatus> status = std::nullopt;
+  std::optional<Guarantee> guarantee = std::nullopt;  ///< with kCertified: of this segment alone
+
+  [[nodiscard]] double precision() const { return flagged > 0 ? true_positives / flagged : 0; }
+  [[nodiscard]] double recall() const { return positives > 0 ? true_positives / positives : 0; }
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// A rule of its own for the values of a category column (segments.h decides by it).
+struct Segments {
+  std::string column = "segment";
+  bool each = false;         ///< whether each segment keeps the bound by itself; else all of them together
+  std::vector<Segment> own;  ///< values that stand alone, rising byte by byte
+  std::optional<Segment> pooled = std::nullopt;  ///< of the values that were too rare to stand alone
+  std::vector<std::string> pooled_values;        ///< rising; some where there is a pool
+  /// Rows of values that the hold-out did not have are decided as the pool is, which had rows enough; else they are
+  /// never flagged.
+  bool unseen_as_pooled = false;
+
+  friend bool operator==(const Segments&, const Segments&) = default;
+};
+
 /// Rows that are not flagged but sent to a person. All figures are of the hold-out.
 struct Review {
   /// K: a row that is not flagged is reviewed iff its level's threshold is set and score >= threshold. Never above the
@@ -131,7 +176,7 @@ enum class LevelsFrom {
 
 /// A fitted boundary: the rule, where it came from and what it reached. One small JSON file (docs/boundary.md).
 struct Boundary {
-  Rule rule;
+  Rule rule;  ///< of a boundary with segments: empty, so that nothing decides by it
   Objective objective;
   Method method = Method::kExact;
   std::optional<ChosenBy> chosen_by = std::nullopt;
@@ -143,11 +188,15 @@ struct Boundary {
   std::optional<Expected> expected = std::nullopt;
   std::optional<Guarantee> guarantee = std::nullopt;
   std::optional<Review> review = std::nullopt;
+  std::optional<Segments> segments = std::nullopt;  ///< in place of `rule`
   std::string score_column = "score";
   std::string uncertainty_column = "uncertainty";
 
   friend bool operator==(const Boundary&, const Boundary&) = default;
 };
+
+/// Throws InvalidInput in the name of a function that knows no segments, when the boundary has some.
+void refuse_segments(const Boundary& boundary, const char* function);
 
 /// Throws InvalidInput when the thresholds do not fit the rule: their number, one that is not finite, or one above the
 /// threshold from which its level is flagged.
@@ -160,7 +209,8 @@ void validate(const Review& review, const Rule& rule);
 /// Throws InvalidInput, also when the boundary has no review.
 void decide_review(const Boundary& boundary, RealSpan score, RealSpan uncertainty, std::span<std::uint8_t> review);
 
-/// The boundary as JSON text, version 1. Numbers read back exactly.
+/// The boundary as JSON text, version 1, with segments version 2, which programs that know no segments refuse. Numbers
+/// read back exactly.
 [[nodiscard]] std::string to_json(const Boundary& boundary);
 
 /// Reads what to_json writes; unknown members are ignored, known ones are checked. Throws InvalidInput that says what

@@ -71,20 +71,22 @@ RowCounts append_columns(const TableFiles& inputs, const std::string& output, co
                          const std::vector<AddedColumn>& added, const FillColumns& fill, const Limits& limits);
 }  // namespace detail
 
-/// The two columns of a batch of rows, and what to append to each of them.
+/// The columns of a batch of rows that a decision looks at, and what to append to each of them.
 struct DecisionBatch {
   RealSpan score;
-  RealSpan uncertainty;
+  RealSpan uncertainty;  ///< empty where none is asked for
   std::span<std::uint8_t> decision;
   std::span<std::int32_t> level;
   std::span<std::uint8_t> review = {};  ///< empty unless asked for
+  const TextValues* segment = nullptr;  ///< set where asked for
 };
 
 struct AppendDecisionsOptions {
   ReadOptions read = {};
   std::string score = "score";
-  std::string uncertainty = "uncertainty";
-  /// Rows without a finite score and uncertainty are left out and counted, instead of refused.
+  std::string uncertainty = "uncertainty";  ///< empty: none is read
+  std::string segment = {};                 ///< a category, read as text; empty: none is read
+  /// Rows without a finite score and uncertainty, or without a segment, are left out and counted, instead of refused.
   bool drop_missing = false;
   /// A third column, `review` (uint8).
   bool with_review = false;

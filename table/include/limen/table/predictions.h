@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "limen/base/frame.h"
 #include "limen/base/labels.h"
 #include "limen/base/uninitialized_vector.h"
 #include "limen/count/samples.h"
@@ -19,7 +20,9 @@ namespace limen::table {
 /// Names of the columns of a predictions table.
 struct PredictionColumns {
   std::string score = "score";
+  /// Empty: none is read. When not `uncertainty_required`, a table without it has none.
   std::string uncertainty = "uncertainty";
+  bool uncertainty_required = true;
   std::string label = "label";
   /// Used when the table has it; when `weight_required`, a table without it is refused.
   std::string weight = "weight";
@@ -28,6 +31,8 @@ struct PredictionColumns {
   std::string group = {};
   /// Training rows behind each row's score. Empty: no such column is read.
   std::string evidence = {};
+  /// A category that the boundary has segments for, read as text. Empty: no such column is read.
+  std::string segment = {};
 };
 
 struct PredictionOptions {
@@ -52,12 +57,13 @@ struct RealColumn {
 
 /// A predictions table, or a batch of its rows, in memory.
 struct Predictions {
-  RealColumn score = {};  ///< single precision when every file holds it so, double otherwise
-  RealColumn uncertainty = {};
+  RealColumn score = {};        ///< single precision when every file holds it so, double otherwise
+  RealColumn uncertainty = {};  ///< empty when there is none
   UninitializedVector<std::uint8_t> label = {};
   UninitializedVector<double> weight = {};        ///< empty when the table has no such column
   UninitializedVector<std::uint64_t> group = {};  ///< hash of the group's text; empty when none was asked for
   UninitializedVector<double> evidence = {};      ///< empty when none was asked for
+  TextValues segment = {};                        ///< without rows when none was asked for
   std::size_t rows_dropped = 0;                   ///< left out by drop_missing
 
   [[nodiscard]] Samples samples() const { return {score.span(), uncertainty.span(), label, weight}; }
