@@ -143,11 +143,11 @@ int run(CalibrateFlags flags, const CLI::App& verb) {
 
   const std::string holdout_name = shown(flags.inputs);
   const table::Predictions holdout = read_table(flags.inputs, flags.table);
-  if (!holdout.weight.empty() && verb.count("--bootstrap") > 0 && flags.bootstrap.replicates > 0) {
-    throw InvalidInput(holdout_name,
-                       "rows have weights, but --bootstrap draws rows; leave it out, or name another column that does "
-                       "not exist with --weight");
-  }
+  const auto check_weights = [&](const table::Predictions& table, const std::string& name) {
+    if (table.weight.empty() || verb.count("--bootstrap") == 0 || flags.bootstrap.replicates == 0) return;
+    throw InvalidInput(name, "rows have weights, but --bootstrap draws rows; leave it out, or the column of weights");
+  };
+  check_weights(holdout, holdout_name);
   CalibrationSet set = in_table(holdout_name, [&] {
     return fit_calibration_set(holdout.samples(), levels, parse_binning(flags.binning), flags.seed);
   });
@@ -164,6 +164,7 @@ int run(CalibrateFlags flags, const CLI::App& verb) {
   std::optional<table::Predictions> test;
   if (!flags.test.empty()) test = read_table(flags.test, flags.table);
   const std::string judged_name = test ? shown(flags.test) : holdout_name;
+  if (test) check_weights(*test, judged_name);
   const JudgedOn judged_on = test ? JudgedOn::kTest : JudgedOn::kHoldout;
   const CalibrationErrors errors =
       in_table(judged_name, [&] { return judge(set, test ? *test : holdout, judged_name, judged_on, flags); });
@@ -216,6 +217,11 @@ void add_calibrate(CLI::App& program, Action& action) {
   undersampling.add("--evidence", flags->evidence, "COLUMN",
                     "Training rows behind each score: also the theorem's correction, with --tau and these priors");
   add_prior_flags(undersampling, flags->priors);
+  // No default would be right for a prior of the user's own data.
+  for (const char* flag : {"--xi", "--prior-strength"}) {
+    CLI::Option* const option = verb->get_option(flag);
+    option->default_str("")->description(option->get_description() + "; needed with --evidence");
+  }
   verb->add_option("--curves", flags->curves, "Write ECE@j and cumulative ECE@j here: CSV, TSV, Parquet or Arrow");
   add_output_format_flag(*verb, flags->output_format);
   verb->add_option("--max-memory", flags->max_memory, "Refuse tables that need more, such as 8GB [half of the memory]");

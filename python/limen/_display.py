@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import limen
+from limen._positivity import level_name
 
 # Colours of Okabe and Ito, which the colour-blind can tell apart, from dark to light; line styles tell them apart in grey.
 _LINES = (
@@ -475,7 +476,7 @@ class CalibrationLevelsDisplay:
             spread = np.abs(np.stack([curve["low"], curve["high"]]) - curve["positivity"])
             bars = ax.errorbar(
                 curve["score"], curve["positivity"], yerr=spread, color=colors[at], marker=_MARKERS[at % len(_MARKERS)],
-                markersize=5, linewidth=1.6, elinewidth=0.9, capsize=0, label=self._name(at),
+                markersize=5, linewidth=1.6, elinewidth=0.9, capsize=0, label=level_name(self.uncertainty_edges, at),
             )  # fmt: skip
             self.lines_.append(bars[0])
         ax.set(xlabel="mean score", ylabel="share of positives", ylim=(-0.01, 1.01))
@@ -483,14 +484,6 @@ class CalibrationLevelsDisplay:
         ax.legend(title="uncertainty", frameon=False, alignment="left", **outside)
         _quiet(ax)
         return self
-
-    def _name(self, at):
-        edges = [f"{edge:.3g}" for edge in self.uncertainty_edges]
-        if not edges:
-            return "all rows"
-        if at == 0:
-            return f"below {edges[0]}"
-        return f"{edges[at - 1]} and above" if at == len(edges) else f"{edges[at - 1]} to {edges[at]}"
 
 
 class PositivityDisplay:

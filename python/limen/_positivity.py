@@ -10,6 +10,15 @@ import numpy as np
 from limen import _core, _inputs
 
 
+def level_name(uncertainty_edges: Any, level: int) -> str:
+    edges = [f"{edge:.3g}" for edge in uncertainty_edges]
+    if not edges:
+        return "all rows"
+    if level == 0:
+        return f"below {edges[0]}"
+    return f"{edges[level - 1]} and above" if level == len(edges) else f"{edges[level - 1]} to {edges[level]}"
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PositivityMap:
     """Share of positives by score bin and uncertainty level; one entry for each cell that has rows, level by level."""
@@ -61,12 +70,8 @@ class PositivityMap:
         return pandas.DataFrame({name: getattr(self, name) + (name == "bin") for name in names})
 
     def level_name(self, level: int) -> str:
-        edges = [f"{edge:.3g}" for edge in self.uncertainty_edges]
-        if not edges:
-            return "all rows"
-        if level == 0:
-            return f"below {edges[0]}"
-        return f"{edges[level - 1]} and above" if level == len(edges) else f"{edges[level - 1]} to {edges[level]}"
+        """The uncertainties of a level, for people."""
+        return level_name(self.uncertainty_edges, level)
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{html.escape(self.level_name(level))}</th>" for level in range(self.levels))

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "bind.h"
+#include "bind_parameters.h"
 #include "limen/theory/bias.h"
 #include "limen/theory/bias_simulation.h"
 #include "limen/theory/undersampling_correction.h"
 
 namespace limen::python {
 namespace {
-
-/// tau, xi, prior_strength, omega, model_strength.
-using Parameters = std::tuple<double, double, double, double, double>;
-
-BiasParameters parameters_of(const Parameters& given) {
-  const auto [tau, xi, prior_strength, omega, model_strength] = given;
-  return {.tau = tau, .xi = xi, .prior_strength = prior_strength, .omega = omega, .model_strength = model_strength};
-}
 
 nb::dict curves(const std::vector<double>& tau, const std::vector<double>& evidence, const DoubleArray& score,
                 const Parameters& parameters) {

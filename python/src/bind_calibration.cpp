@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "bind.h"
+#include "bind_parameters.h"
 #include "limen/base/error.h"
 #include "limen/judge/calibration_error.h"
 #include "limen/judge/calibration_set.h"
@@ -15,15 +16,8 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// tau, xi, prior_strength, omega, model_strength.
-using Parameters = std::tuple<double, double, double, double, double>;
 /// Lowest scores and probabilities of the steps of each level.
 using Steps = std::vector<std::pair<DoubleArray, DoubleArray>>;
-
-BiasParameters parameters_of(const Parameters& given) {
-  const auto [tau, xi, prior_strength, omega, model_strength] = given;
-  return {.tau = tau, .xi = xi, .prior_strength = prior_strength, .omega = omega, .model_strength = model_strength};
-}
 
 /// (value, low, high), or None; no band: low and high are nan.
 nb::object figure_of(const std::optional<Figure>& figure) {
