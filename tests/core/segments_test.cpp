@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "limen/base/error.h"
+#include "limen/choose/information.h"
+#include "limen/count/binning.h"
 #include "limen/promise/binomial.h"
 #include "limen/solve/segments.h"
 #include "reference/brute_force.h"
@@ -438,6 +440,25 @@ Samples without_uncertainty(const RandomRows& rows) {
   return {std::span<const double>(rows.table.score), {}, rows.table.label, {}};
 }
 
+/// Segments that say nothing.
+RandomRows rows_of_one_law(std::size_t rows, std::mt19937_64& random) {
+  RandomRows made = draw_rows(rows, random);
+  for (std::size_t row = 0; row < rows; ++row) {
+    made.table.label[row] = random_unit(random) < kLaws[0].rate(made.table.score[row]) ? 1 : 0;
+    made.value[row] = std::string(1, static_cast<char>('a' + random() % 4));
+  }
+  return made;
+}
+
+Grid grid_of_segments(const RandomRows& rows, std::size_t segments) {
+  std::vector<double> cell;
+  std::vector<double> edges;
+  for (const std::string& value : rows.value) cell.push_back(value[0] - 'a');
+  for (std::size_t at = 1; at < segments; ++at) edges.push_back(static_cast<double>(at) - 0.5);
+  return count_distinct(
+      {std::span<const double>(rows.table.score), std::span<const double>(cell), rows.table.label, {}}, edges);
+}
+
 TEST(CertifySegments, EachSegmentMissesItsBoundNoMoreOftenThanItsConfidenceSays) {
   constexpr int kRuns = 300;
   constexpr double kConfidence = 0.9;
@@ -545,6 +566,52 @@ TEST(CertifySegments, ThePoolIsTestedOnRowsThatDidNotSayWhoIsInIt) {
   EXPECT_EQ(segments.pooled->guarantee->rows + segments.pooled->guarantee->learning_rows, 2000);
   EXPECT_NEAR(static_cast<double>(segments.pooled->guarantee->learning_rows), 500, 80);
   EXPECT_THAT(segments.own[0].guarantee->valid_for, testing::HasSubstr("of this segment alone"));
+}
+
+// ---- The choice ----
+
+TEST(TestCategories, FindsNothingInCategoriesThatAreDrawnByLot) {
+  int below = 0;
+  constexpr int kRuns = 60;
+  for (std::uint64_t run = 0; run < kRuns; ++run) {
+    std::mt19937_64 random(run);
+    const RandomRows rows = rows_of_one_law(800, random);
+    const Information found = test_categories(grid_of_segments(rows, 4), 800, run);
+    EXPECT_TRUE(found.testable);
+    below += found.p() < 0.1 ? 1 : 0;
+  }
+  // Binomial of 60 and at most 0.1: above 14 with a probability below 0.1%.
+  EXPECT_LE(below, 14);
+  std::mt19937_64 random(1);
+  EXPECT_LT(test_categories(grid_of_segments(draw_rows(800, random), 3), 800).p(), 0.01);
+  EXPECT_FALSE(test_categories(grid_of_segments(draw_rows(30, random), 3), 30).testable) << "too few rows";
+}
+
+TEST(FitSegments, AutoTakesSegmentsThatTellAndLeavesThoseThatDoNot) {
+  std::mt19937_64 random(11);
+  const Objective objective = max_recall_at_precision({3, 4});
+  const FitOptions options{.method = Method::kAuto};
+  const RandomRows rows = draw_rows(8000, random);
+  const SegmentFit found =
+      fit_segments(without_uncertainty(rows), texts_of(rows.value), objective, {.min_rows = 100}, options);
+  ASSERT_TRUE(found.boundary);
+  ASSERT_TRUE(found.boundary->segments);
+  EXPECT_LT(found.boundary->chosen_by->segment_p.value(), 0.01);
+  EXPECT_TRUE(found.boundary->chosen_by->candidates.back().segments);
+  EXPECT_EQ(
+      *found.boundary->segments,
+      *fit_segments(without_uncertainty(rows), texts_of(rows.value), objective, {.min_rows = 100}).boundary->segments)
+      << "what is chosen is what exact fits";
+  ASSERT_TRUE(found.boundary->expected);
+  EXPECT_LT(found.boundary->expected->recall_low, found.boundary->holdout.recall());
+  const RandomRows noise = rows_of_one_law(8000, random);
+  const SegmentFit left =
+      fit_segments(without_uncertainty(noise), texts_of(noise.value), objective, {.min_rows = 100}, options);
+  ASSERT_TRUE(left.boundary);
+  EXPECT_FALSE(left.boundary->segments);
+  EXPECT_EQ(left.boundary->method, Method::kSt);
+  EXPECT_THAT(left.boundary->chosen_by->why, testing::StartsWith("segments tell nothing"));
+  EXPECT_EQ(boundary_from_json(to_json(*left.boundary)), *left.boundary);
 }
 
 // ---- The file ----
