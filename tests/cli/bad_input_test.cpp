@@ -273,7 +273,8 @@ TEST_F(BadBoundary, TruncatedAnywhere) {
 }
 
 TEST_F(BadBoundary, NewerVersion) {
-  expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = 2; }), {"version 2", "update"});
+  expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = 2; }), {"version 2", "segment"});
+  expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = 3; }), {"version 3", "update"});
   expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = 99; }), {"version 99", "update"});
   expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = 0; }), {"version 0"});
   expect_boundary_refused(changed([](Json& boundary) { boundary["version"] = "1"; }), {"version"});

@@ -3,11 +3,13 @@
 // Any bytes as a boundary file: refused with InvalidInput, or read into a boundary that works and reads back as itself.
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "limen/base/error.h"
 #include "limen/solve/boundary.h"
+#include "limen/solve/segments.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   limen::Boundary boundary;
@@ -18,8 +20,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::vector<double> score = {-1e300, 0, 0.5, 1e300};
   const std::vector<double> uncertainty = {1e300, 0, -0.5, -1e300};
-  const auto decision = limen::decide(boundary.rule, std::span(score), std::span(uncertainty));
-  if (decision.size() != 4) std::abort();
+  if (boundary.segments) {
+    // A value that stands alone or in the pool, and one that is not there.
+    const auto& segments = *boundary.segments;
+    const std::string known = segments.own.empty() ? segments.pooled_values.front() : segments.own.front().value;
+    const limen::TextValues values{{known, known + "?"}, {0, 1, 0, 1}};
+    std::vector<std::uint8_t> decision(4);
+    (void)limen::decide(segments, std::span<const double>(score), std::span<const double>(uncertainty), values,
+                        decision);
+  } else {
+    const auto decision = limen::decide(boundary.rule, std::span(score), std::span(uncertainty));
+    if (decision.size() != 4) std::abort();
+  }
   if (!(limen::boundary_from_json(limen::to_json(boundary)) == boundary)) std::abort();
   return 0;
 }
