@@ -3,7 +3,7 @@
 """How often a certified bound is missed, over simulated hold-outs whose true precision is known.
 
 Rows: score s = v^2 with v uniform, second column u uniform, log odds of a positive -7 + 12 s + c (2u - 1); c = 0 (it tells nothing), 0.5
-(weak) or 2 (strong). "Ties": scores rounded to two digits. The true precision of a boundary is that of a grid of 4,000 x 64 points.
+(weak) or 2 (strong). "Ties": scores rounded to two digits. The true precision of a boundary is an integral.
 
     .venv/bin/python bench/certification.py [--runs 1000] [--processes 2] [--methods st,auto] [--rows 2000,20000,200000] [--results FILE]
 
@@ -32,24 +32,48 @@ def scores(v, ties):
     return np.round(v * v, 2) if ties else v * v
 
 
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2  # on 0 to 1
+
+
 class Truth:
+    """True precision and recall by Gauss quadrature: a grid of points is too coarse for large hold-outs, whose thresholds
+    lie closer to the best one than its points to each other."""
+
     def __init__(self, strength, ties):
-        v, u = np.meshgrid((np.arange(4000) + 0.5) / 4000, (np.arange(64) + 0.5) / 64, indexing="ij")
-        self.score, self.uncertainty = scores(v.ravel(), ties), u.ravel()
-        self.positive = positivity(v.ravel() ** 2, self.uncertainty, strength)
-        order = np.argsort(-self.score, kind="stable")
-        below = np.append(self.score[order][1:] < self.score[order][:-1], True)
-        found = np.cumsum(self.positive[order])[below]
-        self.curve = found / (np.nonzero(below)[0] + 1), found / found[-1]
+        self.strength, self.ties = strength, ties
+        self.positives = self.flagged([], [-1.0])[1]
+        v = np.linspace(0, 1, 4001)
+        at = [self.flagged([], [score]) for score in scores(v, ties)]
+        self.curve = np.array([[found / max(rows, 1e-300), found / self.positives] for rows, found in at if rows > 0])
+
+    def flagged(self, edges, thresholds):
+        """Shares of all rows: flagged, and flagged and positive. Thresholds per level; infinite: none of it."""
+        rows = found = 0.0
+        low = 0.0
+        for high, threshold in zip([*edges, 1.0], thresholds, strict=True):
+            high, begin = min(max(high, low), 1.0), low
+            low = high
+            if not np.isfinite(threshold) or threshold > 1:
+                continue
+            # Rounded scores at or above the threshold are those of v from here on.
+            least = np.ceil(100 * threshold - 1e-9) / 100 - 0.005 if self.ties else threshold
+            v0 = np.sqrt(max(least, 0.0))
+            if v0 >= 1:
+                continue
+            v, u = v0 + (1 - v0) * NODES, begin + (high - begin) * NODES
+            area = (1 - v0) * (high - begin)
+            rows += area
+            found += area * (WEIGHTS @ positivity(v[:, None] ** 2, u[None, :], self.strength) @ WEIGHTS)
+        return rows, found
 
     def best_recall(self, bound):
-        precision, recall = self.curve
-        return recall[precision >= bound].max()
+        return self.curve[self.curve[:, 0] >= bound, 1].max()
 
     def judge(self, boundary):
-        flagged = boundary.decide(self.score, self.uncertainty).astype(bool)
-        found = self.positive[flagged].sum()
-        return found / max(1, flagged.sum()), found / self.positive.sum()
+        thresholds = [np.inf if np.isnan(value) else value for value in np.asarray(boundary.score_thresholds, float)]
+        rows, found = self.flagged(list(boundary.uncertainty_edges), thresholds)
+        return found / max(rows, 1e-300), found / self.positives
 
 
 TRUTHS = {}
