@@ -363,10 +363,15 @@ void put_segment(Json& json, const Segment& segment, const Objective& objective)
 Json segments_json(const Segments& segments, const Objective& objective) {
   Json values = Json::array();
   for (const Segment& segment : segments.own) {
-    values.push_back({{"value", utf8(segment.value)}});
+    values.push_back(Json::object());
+    values.back()["value"] = utf8(segment.value);
     put_segment(values.back(), segment, objective);
   }
-  Json json = {{"column", utf8(segments.column)}, {"each", segments.each}, {"values", std::move(values)}};
+  // Member by member: gcc 12 destroys an initializer list wrongly that a text which is no UTF-8 ends.
+  Json json = Json::object();
+  json["column"] = utf8(segments.column);
+  json["each"] = segments.each;
+  json["values"] = std::move(values);
   json["pooled"] = nullptr;
   if (segments.pooled) {
     Json pooled_values = Json::array();
@@ -486,10 +491,15 @@ void check_monotone(const Rule& rule, Direction direction) {
 
 std::string to_json(const Boundary& boundary) {
   const HoldoutSummary& holdout = boundary.holdout;
+  Json rule;
+  if (boundary.segments) {
+    rule["segment"] = segments_json(*boundary.segments, boundary.objective);
+  } else {
+    rule = rule_json(boundary.rule);
+  }
   Json json = {{"format", "limen-boundary"},
                {"version", boundary.segments ? kSegmentVersion : kVersion},
-               {"rule", boundary.segments ? Json{{"segment", segments_json(*boundary.segments, boundary.objective)}}
-                                          : rule_json(boundary.rule)},
+               {"rule", std::move(rule)},
                {"objective", objective_json(boundary.objective)},
                {"method", to_string(boundary.method)}};
   if (boundary.chosen_by) json["chosen_by"] = chosen_by_json(*boundary.chosen_by);

@@ -219,6 +219,7 @@ class enumerable_thread_specific {
   enumerable_thread_specific() : make_([] { return Value(); }) {}
   template <std::invocable Make>
   explicit enumerable_thread_specific(Make make) : make_(std::move(make)) {}
+  explicit enumerable_thread_specific(const Value& exemplar) : make_([exemplar] { return exemplar; }) {}
 
   Value& local() {
     Value*& own = of_thread_[stand_in::thread_number()];
