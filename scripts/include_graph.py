@@ -19,8 +19,9 @@ PARTS = {
     "core": ["base"],
     "table": ["base", "core"],
     "train": ["base", "core"],
-    "cli": ["base", "core", "table", "train"],
-    "python": ["base", "core"],
+    "report": ["base", "core"],
+    "cli": ["base", "core", "table", "train", "report"],
+    "python": ["base", "core", "report"],
 }
 # The rooms of core, in the order in which data flows through them; "fit" is the whole way in one call, "fit_review" what a person looks at.
 ROOMS = {
