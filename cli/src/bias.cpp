@@ -12,9 +12,9 @@
 #include "flags.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
+#include "limen/report/bias_study.h"
 #include "limen/table/format.h"
 #include "limen/table/write_table.h"
-#include "limen/theory/bias_simulation.h"
 #include "options.h"
 #include "prior_flags.h"
 #include "text.h"
@@ -37,25 +37,9 @@ struct BiasFlags {
   bool json = false;
 };
 
-/// What is asked for, checked.
-struct Asked {
-  BiasParameters parameters;
-  std::vector<double> tau;
-  std::vector<double> evidence;
-  std::vector<double> scores;
-  int points = 0;
-  std::int64_t regions = 0;  ///< 0: no simulation
-};
-
-/// One tau at one evidence: its points by the theory, or its cells where the process was simulated.
-struct Curve {
-  double tau = 0;
-  double evidence = 0;
-  EvidenceRatios ratios;
-  ScoreRange range;
-  BiasCurves points;
-  std::vector<SimulatedBiasCell> cells;
-};
+using report::BiasCurve;
+using report::BiasStudy;
+using report::BiasStudyOptions;
 
 std::vector<double> numbers_of(const std::vector<std::string>& texts, const char* flag) {
   std::vector<double> numbers;
@@ -69,14 +53,8 @@ std::vector<double> numbers_of(const std::vector<std::string>& texts, const char
   return numbers;
 }
 
-std::vector<double> even_scores(int points) {
-  std::vector<double> scores;
-  for (int point = 0; point < points; ++point) scores.push_back(static_cast<double>(point) / (points - 1));
-  return scores;
-}
-
-Asked make_asked(const BiasFlags& flags) {
-  Asked asked;
+BiasStudyOptions make_asked(const BiasFlags& flags) {
+  BiasStudyOptions asked;
   BiasParameters& parameters = asked.parameters;
   set_priors(parameters, flags.priors);
   asked.tau = numbers_of(flags.tau, "--tau");
@@ -102,7 +80,8 @@ Asked make_asked(const BiasFlags& flags) {
     }
   }
   asked.points = static_cast<int>(parse_integer(flags.points, "--points", 2, 100'001));
-  asked.scores = flags.scores.empty() ? even_scores(asked.points) : numbers_of(flags.scores, "--scores");
+  asked.scores = numbers_of(flags.scores, "--scores");
+  asked.seed = flags.seed;
   for (const double score : asked.scores) {
     if (!(score >= 0 && score <= 1)) {
       throw InvalidInput("--scores", fmt::format("{} is not between 0 and 1", number_text(score)));
@@ -111,36 +90,13 @@ Asked make_asked(const BiasFlags& flags) {
   return asked;
 }
 
-std::vector<Curve> make_curves(const Asked& asked, std::uint64_t seed) {
-  std::vector<Curve> curves;
-  for (const double tau : asked.tau) {
-    for (const double evidence : asked.evidence) {
-      BiasParameters parameters = asked.parameters;
-      parameters.tau = tau;
-      Curve curve = {tau, evidence, evidence_ratios(evidence, parameters), attainable_scores(evidence, parameters),
-                     {},  {}};
-      if (asked.regions > 0) {
-        curve.cells = simulate_bias(parameters, {.evidence = static_cast<std::int64_t>(evidence),
-                                                 .regions = asked.regions,
-                                                 .cells = asked.points,
-                                                 .seed = seed,
-                                                 .stream = curves.size()});
-      } else {
-        curve.points = bias_curves({&tau, 1}, {&evidence, 1}, asked.scores, parameters);
-      }
-      curves.push_back(std::move(curve));
-    }
-  }
-  return curves;
-}
-
 /// The curves one after the other as columns; those of the simulation only where there was one.
-void write_curves(const std::string& path, std::optional<table::Format> format, const std::vector<Curve>& curves,
+void write_curves(const std::string& path, std::optional<table::Format> format, const std::vector<BiasCurve>& curves,
                   bool simulated) {
   std::vector<double> tau, evidence, lambda, gamma, nu, score, train, expected, bias;
   std::vector<double> truth, truth_error, test, test_error;
   std::vector<std::int64_t> regions;
-  for (const Curve& curve : curves) {
+  for (const BiasCurve& curve : curves) {
     const auto add = [&](double at, double seen, double mean) {
       tau.push_back(curve.tau);
       evidence.push_back(curve.evidence);
@@ -183,58 +139,17 @@ void write_curves(const std::string& path, std::optional<table::Format> format, 
   table::write_table(path, columns, format);
 }
 
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json json_of(const Curve& curve) {
-  Json points = Json::array();
-  for (std::size_t point = 0; point < curve.points.score.size(); ++point) {
-    points.push_back({{"score", curve.points.score[point]},
-                      {"train_positivity", finite(curve.points.train_positivity[point])},
-                      {"expected_positivity", finite(curve.points.expected_positivity[point])},
-                      {"bias", finite(curve.points.bias[point])}});
-  }
-  for (const SimulatedBiasCell& cell : curve.cells) {
-    points.push_back({{"score", cell.score},
-                      {"train_positivity", cell.train_positivity},
-                      {"expected_positivity", cell.expected_positivity},
-                      {"bias", cell.score - cell.expected_positivity},
-                      {"regions", cell.regions},
-                      {"true_positivity", cell.true_positivity.mean},
-                      {"true_positivity_se", finite(cell.true_positivity.standard_error)},
-                      {"test_positivity", cell.test_positivity.mean},
-                      {"test_positivity_se", cell.test_positivity.standard_error}});
-  }
-  return {{"tau", curve.tau},
-          {"evidence", count_json(curve.evidence)},
-          {"lambda", curve.ratios.lambda},
-          {"gamma", curve.ratios.gamma},
-          {"nu", finite(curve.ratios.nu)},
-          {"attainable_scores", {curve.range.low, curve.range.high}},
-          {"points", std::move(points)}};
-}
-
-Json json_of(const Asked& asked, const std::vector<Curve>& curves, std::uint64_t seed) {
-  Json report = {{"xi", asked.parameters.xi},
-                 {"prior_strength", asked.parameters.prior_strength},
-                 {"omega", asked.parameters.omega},
-                 {"model_strength", asked.parameters.model_strength}};
-  if (asked.regions > 0) report["simulation"] = {{"regions", asked.regions}, {"seed", seed}};
-  report["curves"] = Json::array();
-  for (const Curve& curve : curves) report["curves"].push_back(json_of(curve));
-  return report;
-}
-
 /// Positivities may be small: four digits, wherever they begin.
 std::string share_text(double value) { return fmt::format("{:.4g}", value); }
 
-void print_head(const Asked& asked) {
+void print_head(const BiasStudyOptions& asked) {
   const BiasParameters& parameters = asked.parameters;
   fmt::print("global prior: {:g} positive, strength {:g}; model's prior: {:g} positive, strength {:g}\n", parameters.xi,
              parameters.prior_strength, parameters.omega, parameters.model_strength);
 }
 
 /// Scores down, evidence across, a table for each tau.
-void print_curves(const Asked& asked, const std::vector<Curve>& curves) {
+void print_curves(const BiasStudyOptions& asked, const std::vector<BiasCurve>& curves) {
   print_head(asked);
   fmt::print("expected positivity, true and test, by score and evidence n; in brackets the bias, score less it\n");
   for (std::size_t first = 0; first < curves.size(); first += asked.evidence.size()) {
@@ -254,7 +169,7 @@ void print_curves(const Asked& asked, const std::vector<Curve>& curves) {
     }
     fmt::print("\ntau {}\n{}", number_text(curves[first].tau), table_text(rows));
   }
-  if (std::any_of(curves.begin(), curves.end(), [](const Curve& curve) {
+  if (std::any_of(curves.begin(), curves.end(), [](const BiasCurve& curve) {
         return std::any_of(curve.points.bias.begin(), curve.points.bias.end(),
                            [](double bias) { return std::isnan(bias); });
       })) {
@@ -263,13 +178,13 @@ void print_curves(const Asked& asked, const std::vector<Curve>& curves) {
 }
 
 /// A table for each tau and evidence: what was drawn beside what the theory says.
-void print_simulation(const Asked& asked, const std::vector<Curve>& curves) {
+void print_simulation(const BiasStudyOptions& asked, const std::vector<BiasCurve>& curves) {
   print_head(asked);
   fmt::print("{} drawn for each tau and evidence n; s.e.: standard error, z: (true - theory) / s.e.\n",
              plural_text(asked.regions, "region"));
   double largest = 0;
   std::size_t judged = 0;
-  for (const Curve& curve : curves) {
+  for (const BiasCurve& curve : curves) {
     std::vector<std::vector<std::string>> rows = {{"score", "regions", "theory", "true", "s.e.", "z", "test", "s.e."}};
     for (const SimulatedBiasCell& cell : curve.cells) {
       const auto& [truth, truth_error] = cell.true_positivity;
@@ -296,20 +211,21 @@ int run(const BiasFlags& flags) {
     throw InvalidInput("--output-format: there is no output; name one with -o");
   }
   const std::string output = flags.csv ? "-" : flags.output;
-  const Asked asked = make_asked(flags);
+  BiasStudyOptions asked = make_asked(flags);
   const auto format = parse_format(flags.output_format);
   if (!output.empty()) (void)table::output_format(output, format);
   (void)open_output(output, {});  // refuses a path that cannot be written before any work is done
-  const std::vector<Curve> curves = in_flags([&] { return make_curves(asked, flags.seed); });
+  const BiasStudy study = in_flags([&] { return report::compute_bias_study(std::move(asked)); });
+  const bool simulated = study.options.regions > 0;
   if (!output.empty()) {
-    write_curves(output, format, curves, asked.regions > 0);
+    write_curves(output, format, study.curves, simulated);
     if (output == "-") return kDone;
   }
   if (flags.json) {
-    fmt::print("{}\n", json_of(asked, curves, flags.seed).dump(1));
+    fmt::print("{}\n", report::bias_json(study).dump(1));
     return kDone;
   }
-  asked.regions > 0 ? print_simulation(asked, curves) : print_curves(asked, curves);
+  simulated ? print_simulation(study.options, study.curves) : print_curves(study.options, study.curves);
   if (!output.empty()) fmt::print("written to {}\n", shown(output));
   return kDone;
 }

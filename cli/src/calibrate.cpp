@@ -174,19 +174,17 @@ int run(CalibrateFlags flags, const CLI::App& verb) {
   }
   if (!flags.curves.empty()) write_calibration_curves(flags.curves, format, errors);
   if (flags.output == "-" || flags.curves == "-") return kDone;
-  const CalibrationReport report = {.set = set,
-                                    .errors = errors,
-                                    .holdout = holdout_name,
-                                    .judged = judged_name,
-                                    .is_cross_validated = !test,
-                                    .folds = kCalibrationFolds,
-                                    .replicates = errors.weighted ? 0 : flags.bootstrap.replicates,
-                                    .seed = flags.bootstrap.seed,
-                                    .rows_dropped = test ? test->rows_dropped : holdout.rows_dropped};
+  const report::CalibrationStudy study = {.set = set,
+                                          .errors = errors,
+                                          .is_cross_validated = !test,
+                                          .folds = kCalibrationFolds,
+                                          .replicates = errors.weighted ? 0 : flags.bootstrap.replicates,
+                                          .seed = flags.bootstrap.seed,
+                                          .rows_dropped = test ? test->rows_dropped : holdout.rows_dropped};
   if (flags.json) {
-    fmt::print("{}\n", json_of(report).dump(1));
+    fmt::print("{}\n", report::calibration_json(study).dump(1));
   } else {
-    print_report(report, flags.output);
+    print_report({.study = study, .holdout = holdout_name, .judged = judged_name}, flags.output);
   }
   return kDone;
 }

@@ -7,6 +7,7 @@
 #include "limen/base/real_span.h"
 #include "limen/judge/calibration_error.h"
 #include "limen/judge/calibration_set.h"
+#include "limen/report/calibration_study.h"
 #include "limen/theory/bias.h"
 #include "options.h"
 
@@ -32,20 +33,13 @@ struct CalibratedRows {
 [[nodiscard]] std::vector<double> calibrate_rows(const CalibrationSet& set, Calibrator calibrator,
                                                  const CalibratedRows& rows, int threads = 0);
 
-/// What calibrate found, and on which rows.
+/// What calibrate found, and on which tables.
 struct CalibrationReport {
-  const CalibrationSet& set;
-  const CalibrationErrors& errors;
+  const report::CalibrationStudy& study;
   std::string holdout;
-  std::string judged;               ///< name of the table
-  bool is_cross_validated = false;  ///< rows of the hold-out, each by calibrators of others
-  int folds = 0;
-  int replicates = 0;  ///< 0: no bands
-  std::uint64_t seed = 0;
-  std::uint64_t rows_dropped = 0;
+  std::string judged;
 };
 
-[[nodiscard]] Json json_of(const CalibrationReport& report);
 void print_report(const CalibrationReport& report, const std::string& output);
 /// One line for each column and j: a table for plotting.
 void write_calibration_curves(const std::string& path, const std::optional<table::Format>& format,

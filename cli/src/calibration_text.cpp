@@ -14,25 +14,6 @@ namespace {
 
 using Cells = std::vector<std::vector<std::string>>;
 
-Json figure_json(const std::optional<Figure>& figure) {
-  if (!figure) return nullptr;
-  Json json = {{"value", figure->value}};
-  json["band"] = figure->band ? Json({figure->band->low, figure->band->high}) : Json(nullptr);
-  return json;
-}
-
-Json curve_json(const std::vector<std::optional<Figure>>& curve) {
-  Json json = Json::array();
-  for (const auto& figure : curve) json.push_back(figure_json(figure));
-  return json;
-}
-
-Json numbers_json(const std::vector<std::optional<double>>& numbers) {
-  Json json = Json::array();
-  for (const auto& number : numbers) json.push_back(number ? Json(*number) : Json(nullptr));
-  return json;
-}
-
 std::string error_text(const std::optional<Figure>& figure) {
   return figure ? fmt::format("{:.4f}", figure->value) : "-";
 }
@@ -165,69 +146,9 @@ void print_reliability(const CalibrationErrors& errors) {
 
 }  // namespace
 
-Json json_of(const CalibrationReport& report) {
-  const CalibrationSet& set = report.set;
-  const CalibrationErrors& errors = report.errors;
-  Json losses = Json::object();
-  for (const auto& [calibrator, loss] : set.losses) losses[std::string(to_string(calibrator))] = loss;
-  Json columns = Json::array();
-  for (const ColumnErrors& column : errors.columns) {
-    columns.push_back({{"name", column.name},
-                       {"is_probability", column.is_probability},
-                       {"ece", figure_json(column.ece)},
-                       {"ece_by_level", figure_json(column.ece_by_level)},
-                       {"brier", figure_json(column.brier)},
-                       {"log_loss", figure_json(column.log_loss)},
-                       {"ece_at", curve_json(column.ece_at)},
-                       {"cumulative_ece", curve_json(column.cumulative)},
-                       {"cumulative_ece_less_ist", curve_json(column.cumulative_difference)},
-                       {"roc_auc", figure_json(column.roc_auc)},
-                       {"roc_auc_less_raw", figure_json(column.roc_auc_difference)},
-                       {"average_precision", figure_json(column.average_precision)},
-                       {"average_precision_less_raw", figure_json(column.average_precision_difference)},
-                       {"roc_auc_untied", figure_json(column.roc_auc_untied)},
-                       {"roc_auc_untied_less_raw", figure_json(column.roc_auc_untied_difference)},
-                       {"average_precision_untied", figure_json(column.average_precision_untied)},
-                       {"average_precision_untied_less_raw", figure_json(column.average_precision_untied_difference)},
-                       {"mean_probability", numbers_json(column.mean_probability)}});
-  }
-  Json reliability = Json::array();
-  for (const PositivityCell& cell : errors.reliability.cells) {
-    reliability.push_back({{"low", cell.low},
-                           {"high", cell.high},
-                           {"mean_score", cell.mean_score},
-                           {"rows", count_json(cell.rows)},
-                           {"positives", count_json(cell.positives)},
-                           {"rate_interval", {cell.rate.low, cell.rate.high}}});
-  }
-  return {
-      {"holdout",
-       {{"rows", set.rows},
-        {"weight", set.weighted ? count_json(set.weight) : Json(nullptr)},
-        {"positives", count_json(set.positives)}}},
-      {"uncertainty_edges", set.mist->uncertainty_edges},
-      {"shrinkage", set.shrinkage},
-      {"log_loss_on_rows_left_out", losses},
-      {"chosen", to_string(set.chosen)},
-      {"judged_on",
-       {{"by", report.is_cross_validated ? "cross-validation" : "test"},
-        {"folds", report.is_cross_validated ? Json(report.folds) : Json(nullptr)},
-        {"rows", count_json(errors.rows)},
-        {"positives", count_json(errors.positives)},
-        {"rows_dropped", report.rows_dropped}}},
-      {"levels", errors.bins.uncertainty_edges.size() + 1},
-      {"bins", errors.bins.bins},
-      {"replicates", report.replicates},
-      {"seed", report.seed},
-      {"columns", columns},
-      {"by_chance",
-       {{"ece_at", numbers_json(errors.ece_by_chance)}, {"cumulative_ece", numbers_json(errors.cumulative_by_chance)}}},
-      {"reliability", reliability}};
-}
-
 void print_report(const CalibrationReport& report, const std::string& output) {
-  const CalibrationSet& set = report.set;
-  const CalibrationErrors& errors = report.errors;
+  const CalibrationSet& set = report.study.set;
+  const CalibrationErrors& errors = report.study.errors;
   fmt::print("{}: {}, {} positive{}; {}\n", report.holdout, plural_text(set.rows, "row"), count_text(set.positives),
              set.weighted ? " by weight" : "", plural_text(set.mist->levels.size(), "level"));
   std::vector<std::string> losses;
@@ -238,13 +159,13 @@ void print_report(const CalibrationReport& report, const std::string& output) {
              plural_text(set.shrinkage, "row"));
   fmt::print("  chosen: {}, the least{}\n", to_string(set.chosen),
              output.empty() ? "" : fmt::format("; written to {}", shown(output)));
-  const bool has_bands = report.replicates > 0;
-  const std::string bands = has_bands         ? fmt::format("; 95% bands of {} resamples", report.replicates)
+  const bool has_bands = report.study.replicates > 0;
+  const std::string bands = has_bands         ? fmt::format("; 95% bands of {} resamples", report.study.replicates)
                             : errors.weighted ? std::string("; no bands, as rows have weights and resamples draw rows")
                                               : std::string();
-  if (report.is_cross_validated) {
+  if (report.study.is_cross_validated) {
     fmt::print("\non the hold-out, each row by calibrators of other rows (cross-validation, {} folds){}\n",
-               report.folds, bands);
+               report.study.folds, bands);
   } else {
     fmt::print("\non {}: {}, {} positive{}\n", report.judged, plural_text(errors.rows, "row"),
                count_text(errors.positives), bands);

@@ -291,11 +291,6 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-Json count_json(double value) {
-  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
-  return value;
-}
-
 std::unique_ptr<table::OutputFile> open_output(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty()) return nullptr;
   for (const std::string& input : inputs) {

@@ -15,6 +15,7 @@
 #include "limen/base/labels.h"
 #include "limen/fit.h"
 #include "limen/promise/bootstrap.h"
+#include "limen/report/section_json.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/objective.h"
 #include "limen/table/output_file.h"
@@ -128,8 +129,7 @@ void say_left_out(const std::string& table, std::uint64_t rows, const char* why)
 /// Tables by level stop here.
 inline constexpr std::size_t kMostLevelsShown = 20;
 
-/// A count as a JSON integer when it is whole.
-[[nodiscard]] Json count_json(double value);
+using report::count_json;
 
 /// Opens an output before the work is done, so that a path that cannot be written is refused at once (IoError). Null
 /// for no path. Refuses to write over one of the inputs.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "flags.h"
+#include "limen/report/section_json.h"
 #include "limen/table/format.h"
 #include "limen/table/write_table.h"
 #include "options.h"
@@ -129,42 +130,6 @@ void print_text(const std::string& name, const Sweep& found, const Objective& ob
   }
 }
 
-Json json_of(const SweepCell& cell) {
-  const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-  return {{"levels", cell.levels},
-          {"levels_used", cell.levels_used},
-          {"bins", cell.bins ? Json(*cell.bins) : Json("all")},
-          {"value", optional(cell.value)},
-          {"gain", optional(cell.gain)},
-          {"gain_se", cell.gain ? Json(cell.gain_se) : Json(nullptr)},
-          {"flagged", cell.flagged},
-          {"true_positives", cell.true_positives},
-          {"precision", cell.precision},
-          {"recall", cell.recall},
-          {"fits_missed", cell.fits_missed},
-          {"fits_infeasible", cell.fits_infeasible}};
-}
-
-Json json_of(const Sweep& found, const Objective& objective, const SweepOptions& options) {
-  Json cells = Json::array();
-  for (const SweepCell& cell : found.cells) cells.push_back(json_of(cell));
-  const auto marked = [&](const std::optional<std::size_t>& at) { return at ? cells[*at] : Json(nullptr); };
-  const Json best = marked(found.best);
-  const Json smallest = marked(found.smallest);
-  return {{"objective", describe(objective)},
-          {"value", value_name(objective)},
-          {"method", to_string(options.method)},
-          {"levels_from", to_string(options.levels_from)},
-          {"rows", count_json(found.rows)},
-          {"positives", count_json(found.positives)},
-          {"fits", found.num_fits},
-          {"single", json_of(found.single)},
-          {"best", best},
-          {"smallest", smallest},
-          {"sentence", found.why},
-          {"cells", std::move(cells)}};
-}
-
 void write(const Sweep& found, const std::string& path) {
   std::vector<std::int64_t> levels, levels_used, fits, missed, infeasible, best, smallest;
   std::vector<std::string> bins;
@@ -218,7 +183,7 @@ int run(const SweepFlags& flags) {
   const int code = found.best ? kDone : kInfeasible;
   if (flags.output == "-") return code;
   if (flags.json) {
-    fmt::print("{}\n", json_of(found, objective, options).dump(1));
+    fmt::print("{}\n", report::sweep_json(found, objective, options).dump(1));
     return code;
   }
   print_text(name, found, objective, options, !rows.weight.empty());

@@ -133,7 +133,7 @@ Grid count_single(const Samples& samples, const SampleRanges& ranges, const Obje
 }
 
 double near_score(const Samples& samples, const SampleRanges& ranges, const Objective& objective) {
-  return top_score(samples, num_near(count_single(samples, ranges, objective), objective, samples.size()));
+  return limen::near_score(samples, count_single(samples, ranges, objective), objective);
 }
 
 /// Equal intervals of uncertainty are of its whole range.
@@ -160,6 +160,10 @@ std::vector<double> level_edges(const Samples& samples, const SampleRanges& rang
 
 double near_score(const Samples& samples, const Objective& objective) {
   return near_score(samples, validate(samples), objective);
+}
+
+double near_score(const Samples& samples, const Grid& single, const Objective& objective) {
+  return top_score(samples, num_near(single, objective, samples.size()));
 }
 
 std::vector<double> level_edges(const Samples& samples, const Objective& objective, const FitOptions& options) {
@@ -346,8 +350,11 @@ FitOptions with_swept(const Samples& samples, const Objective& objective, FitOpt
 struct RowsInMemoryFit {
   const Samples& samples;
   const SampleRanges& ranges;
+  const Grid* counted = nullptr;  ///< what single() gives, where it is known
 
-  [[nodiscard]] Grid single(const Objective& objective) const { return count_single(samples, ranges, objective); }
+  [[nodiscard]] Grid single(const Objective& objective) const {
+    return counted != nullptr ? *counted : count_single(samples, ranges, objective);
+  }
   [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(samples, rows); }
   [[nodiscard]] std::vector<double> edges(double score, int levels) const { return top_edges(samples, score, levels); }
   [[nodiscard]] Grid top(std::vector<double> edges, double score, const Objective& objective) const {
@@ -470,9 +477,9 @@ FitBesideSingle fit_chosen(const Rows& rows, const Objective& objective, const C
 }
 
 /// `auto` on rows in memory.
-FitBesideSingle fit_auto(const Samples& samples, const Objective& objective) {
+FitBesideSingle fit_auto(const Samples& samples, const Objective& objective, const Grid* single = nullptr) {
   const SampleRanges ranges = check_rows(samples);
-  return fit_chosen(RowsInMemoryFit{samples, ranges}, objective);
+  return fit_chosen(RowsInMemoryFit{samples, ranges, single}, objective);
 }
 
 FitBesideSingle fit_auto(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
@@ -544,6 +551,11 @@ FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objec
     };
     return FitBesideSingle{fit(options), fit(single)};
   });
+}
+
+FitBesideSingle fit_auto(const Samples& samples, const Grid& single, const Objective& objective, int num_threads) {
+  return in_arena(objective, {.method = Method::kAuto, .num_threads = num_threads},
+                  [&] { return fit_auto(samples, objective, &single); });
 }
 
 FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOptions& options) {

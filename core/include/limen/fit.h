@@ -82,6 +82,9 @@ struct FitBesideSingle {
 /// The score that the rows near the decision reach: three times as many as the best single threshold flags, at least a
 /// thousand, or all. Throws InvalidInput.
 [[nodiscard]] double near_score(const Samples& samples, const Objective& objective);
+/// The same of rows that were counted before. single: count_distinct of the samples in one level, with the weight_units
+/// of the objective's rounding.
+[[nodiscard]] double near_score(const Samples& samples, const Grid& single, const Objective& objective);
 
 /// Bins the hold-out, solves, and packs the boundary with its certificate. `auto` decides whether uncertainty helps
 /// near the decision, and how much of it to use (choose.h), and fits that: `st`, `smooth`, or `exact` on levels from
@@ -100,6 +103,11 @@ struct FitBesideSingle {
 /// always the best.
 [[nodiscard]] FitBesideSingle fit_beside_single(const Samples& samples, const Objective& objective,
                                                 const FitOptions& options = {});
+
+/// Both of method `auto`, of rows that were counted before: whoever fits one hold-out for many bounds counts its scores
+/// once. single: see near_score.
+[[nodiscard]] FitBesideSingle fit_auto(const Samples& samples, const Grid& single, const Objective& objective,
+                                       int num_threads = 0);
 
 /// fit_boundary on rows counted elsewhere: solves on the bins of the grid as they are; levels, bins and binning of the
 /// options are not used. `auto` chooses as for rows, from the levels of the grid; it puts levels together only where

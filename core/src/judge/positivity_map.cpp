@@ -10,6 +10,7 @@
 #include "limen/base/error.h"
 #include "limen/base/text.h"
 #include "limen/base/wide.h"
+#include "limen/count/levels.h"
 
 namespace limen {
 namespace {
@@ -21,11 +22,13 @@ class BinOfScore {
       : bins_(options.bins),
         range_(range),
         total_(total_counts(level)),
-        is_span_(options.binning == Binning::kEquiSpan) {
+        is_span_(options.binning == Binning::kEquiSpan),
+        edges_(options.score_edges ? &*options.score_edges : nullptr) {
     is_balanced_ = options.balanced && total_.positives > 0 && total_.positives < total_.rows;
   }
 
   std::int32_t operator()(const Bin& score) {
+    if (edges_ != nullptr) return static_cast<std::int32_t>(level_of(*edges_, score.threshold));
     const Counts below = below_;
     below_ += score.counts;
     if (is_span_) {
@@ -54,6 +57,7 @@ class BinOfScore {
   Counts total_;
   Counts below_;
   bool is_span_;
+  const std::vector<double>* edges_;
   bool is_balanced_ = false;
 };
 
@@ -79,20 +83,24 @@ void validate(const PositivityMapOptions& options) {
   if (options.balanced && options.binning == Binning::kEquiSpan) {
     refuse("balanced", "set", "off with equi-span, whose bins do not count rows");
   }
-  if (!options.edges) return;
-  for (std::size_t edge = 0; edge < options.edges->size(); ++edge) {
-    const double value = (*options.edges)[edge];
-    if (!std::isfinite(value) || (edge > 0 && value <= (*options.edges)[edge - 1])) {
-      refuse(("edges[" + std::to_string(edge) + "]").c_str(), number_text(value), "finite and above the one before");
+  const auto check_edges = [&](const std::string& field, const std::vector<double>& edges, std::size_t most) {
+    for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+      if (std::isfinite(edges[edge]) && (edge == 0 || edges[edge] > edges[edge - 1])) continue;
+      refuse((field + "[" + std::to_string(edge) + "]").c_str(), number_text(edges[edge]),
+             "finite and above the one before");
     }
-  }
-  if (options.edges->size() > 999) refuse("edges", std::to_string(options.edges->size()) + " numbers", "at most 999");
+    if (edges.size() > most) {
+      refuse(field.c_str(), std::to_string(edges.size()) + " numbers", ("at most " + std::to_string(most)).c_str());
+    }
+  };
+  if (options.edges) check_edges("edges", *options.edges, 999);
+  if (options.score_edges) check_edges("score_edges", *options.score_edges, 9999);
 }
 
 PositivityMap positivity_map(const Grid& distinct, const PositivityMapOptions& options) {
   validate(options);
   PositivityMap map = {.uncertainty_edges = distinct.edges,
-                       .bins = options.bins,
+                       .bins = options.score_edges ? static_cast<int>(options.score_edges->size()) + 1 : options.bins,
                        .confidence = options.confidence,
                        .weighted = distinct.totals.has_value(),
                        .cells = {}};
