@@ -644,7 +644,7 @@ class Boundary:
         >>> score, uncertainty = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7], [0.1, 0.8, 0.1, 0.9, 0.2, 0.7]
         >>> boundary = limen.fit_boundary([1, 1, 1, 0, 1, 0], score, uncertainty, min_precision=0.9, levels=2)
         >>> boundary.to_pandas()[["level", "uncertainty_below", "score_threshold"]].values.tolist()
-        [[0.0, 0.4, 0.65], [1.0, inf, 0.85]]
+        [[0.0, 0.4, 0.697], [1.0, inf, 0.85]]
         """
         import pandas
 
