@@ -9,7 +9,7 @@ from typing import Any
 
 from limen import _words
 
-_MOST_ROWS = 40
+_MOST_ROWS = 24
 _LINE = "1px solid rgba(128,128,128,.35)"
 
 
@@ -54,9 +54,8 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "
     """
     rows = list(rows)
     if len(rows) > _MOST_ROWS:
-        left_out = len(rows) - 2 * (_MOST_ROWS // 2 - 1)
         end = _MOST_ROWS // 2 - 1
-        rows = [*rows[:end], [f"... {left_out} more ..."], *rows[-end:]]
+        rows = [*rows[:end], [f"... {len(rows) - 2 * end} more ..."], *rows[-end:]]
     top = f'<caption style="text-align:left;opacity:.75">{escape(caption)}</caption>' if caption else ""
     body = "".join(_row(row, "td", text_columns) for row in rows)
     return (

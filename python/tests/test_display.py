@@ -548,6 +548,26 @@ def test_swap_display_tells_goal_figures_and_rows():
     assert "corrected for 2 tests" in title_of(display.ax_[1])
 
 
+def test_figures_of_another_evaluation_are_not_called_in_sample():
+    boundary = limen.fit_boundary(Y, SCORE, UNCERTAINTY, min_precision=0.8, levels=2)
+    drawn = BoundaryDisplay.from_predictions(Y, SCORE, UNCERTAINTY, boundaries=boundary)
+    cells = {name: getattr(drawn, name) for name in ("positivity", "score_edges", "uncertainty_edges", "rows")}
+    other = boundary.evaluate(*make_rows(4000, seed=1))
+    again = BoundaryDisplay(**cells, boundaries={"exact": boundary}, reached={"exact": other}).plot()
+    assert f"precision {other.precision:.4f}, recall {other.recall:.4f} on the rows drawn" in title_of(again.ax_)
+    plain = BoundaryDisplay(**cells, boundaries={"exact": boundary}).plot()
+    assert f"precision {boundary.precision:.4f}" in title_of(plain.ax_) and "in-sample" in title_of(plain.ax_)
+
+
+def test_legends_stand_below_the_label_of_the_axis():
+    with plt.rc_context({"font.size": 18}):
+        display = BoundaryDisplay.from_predictions(Y, SCORE, UNCERTAINTY, min_precision=0.8)
+        display.figure_.draw_without_rendering()
+        renderer = display.figure_.canvas.get_renderer()
+        label = display.ax_.xaxis.label.get_window_extent(renderer)
+        assert display.legend_.get_window_extent(renderer).y1 <= label.y0 + 1
+
+
 def test_figures_are_laid_out_and_pyplot_is_not_asked_to_show(monkeypatch):
     monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("plt.show was called"))
     display = BoundaryDisplay.from_predictions(Y, SCORE, UNCERTAINTY, min_precision=0.8)

@@ -139,7 +139,7 @@ def plain(text, length=48):
     return " " + text if text.startswith("_") else text
 
 
-def _inches(ax):
+def inches(ax):
     """Width and height before the layout, which makes them somewhat smaller."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
@@ -147,7 +147,7 @@ def _inches(ax):
 
 def title(ax, *lines):
     """Title of an axes: what is shown, then what it comes to; long lines are broken."""
-    width = max(36, int(16 * _inches(ax)[0]))
+    width = max(36, int(16 * inches(ax)[0]))
     ax.set_title("\n".join(_wrapped(line, width) for line in lines if line), fontsize=9.5)
 
 
@@ -172,7 +172,7 @@ def legend(ax, handles=(), notes=(), *, where="inside", heading=None):
 
     where: "inside", in the freest corner; "below" the axes; "right" of it.
     """
-    width = max(40, int(20 * _inches(ax)[0] - 6)) if where == "below" else 40
+    width = max(40, int(20 * inches(ax)[0] - 6)) if where == "below" else 48
     handles = list(handles)
     labels = [_wrapped(handle.get_label(), width) or " " for handle in handles]
     for note in notes:
@@ -185,7 +185,9 @@ def legend(ax, handles=(), notes=(), *, where="inside", heading=None):
 
     place = {"loc": "best"}
     if where == "below":
-        down = ScaledTranslation(0, -34 / 72, ax.figure.dpi_scale_trans)
+        # Below the ticks' labels and the axis' own, whatever their sizes.
+        sizes = ax.xaxis.label.get_fontsize() + max((text.get_fontsize() for text in ax.get_xticklabels()), default=10)
+        down = ScaledTranslation(0, -(1.2 * sizes + 11) / 72, ax.figure.dpi_scale_trans)
         place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + down}
     elif where == "right":
         place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
@@ -251,7 +253,7 @@ def heat_map(ax, x, y, shares, rows, *, weighted=False, equal=True, cmap=None, m
     defaults = {"vmin": 0, "vmax": vmax, "edgecolors": "none", "rasterized": True}
     defaults["cmap"] = cool_map() if cmap is None else cmap
     mesh = ax.pcolormesh(x, y, np.ma.masked_invalid(shares), **merged(defaults, mesh_kw, QuadMesh))
-    width, height = _inches(ax)
+    width, height = inches(ax)
     room = equal and 0.75 * width / shares.shape[1] > 0.24 and 0.8 * height / shares.shape[0] > 0.23
     # The middle of a cell as the axis shows it, which is not the mean of its edges on a quantile scale.
     middles = []
@@ -268,7 +270,7 @@ def heat_map(ax, x, y, shares, rows, *, weighted=False, equal=True, cmap=None, m
                 "fontstyle": "italic" if number < FEW_ROWS and not weighted else "normal",
             }  # fmt: skip
             place = middles[0][at[1]], middles[1][at[0]]
-            texts.append(ax.text(*place, f"{value:.2f}\n{_short(number)}", **merged(style, text_kw, Text)))
+            texts.append(ax.text(*place, f"{value:.2f}\n{short(number)}", **merged(style, text_kw, Text)))
     few = np.argwhere((rows > 0) & (rows < FEW_ROWS)) if not weighted else np.empty((0, 2), int)
     dots = None
     if len(few) and not room:
@@ -281,7 +283,7 @@ def heat_map(ax, x, y, shares, rows, *, weighted=False, equal=True, cmap=None, m
     notes = []
     if len(filled):
         notes.append(
-            f"{_words.count(filled.sum())} {unit}; {_short(filled.min())} to {_short(filled.max())} in a cell"
+            f"{_words.count(filled.sum())} {unit}; {short(filled.min())} to {short(filled.max())} in a cell"
             + ("" if (rows > 0).all() else "; hatched: no row")
         )
     if room:
@@ -291,7 +293,7 @@ def heat_map(ax, x, y, shares, rows, *, weighted=False, equal=True, cmap=None, m
     return mesh, texts, dots, notes
 
 
-def _short(number):
+def short(number):
     """A number of rows in at most four letters or so."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if number >= 10 * size:
@@ -346,7 +348,7 @@ def level_curves(
     unit = "weight" if weighted else "rows"
     notes = [
         f"band{' of the first and the last level' if many else 's'}: Wilson's {_words.percent(confidence)} interval",
-        f"area of a mark: its {unit}, at most {_short(most)}" + (f"; hollow: fewer than {FEW_ROWS}" if few else ""),
+        f"area of a mark: its {unit}, at most {short(most)}" + (f"; hollow: fewer than {FEW_ROWS}" if few else ""),
     ]
     drawn = level_bar(ax, colors, names, "uncertainty") if many and colorbar else None
     return lines, bands, marks, drawn, notes

@@ -36,8 +36,8 @@ class BoundaryDisplay:
         Rows of each cell. None: not known, and not shown.
     infeasible : dict of str to float, default=None
         Methods that find no boundary, with the best that they can attain: named in the legend.
-    reached : dict of str to figures, default=None
-        Precision and recall of each boundary on the rows drawn; None: those on its hold-out.
+    reached : dict of str to limen.Evaluation, default=None
+        Of each boundary on the rows drawn; None: what it reached on its hold-out.
     goal : str, default=None
         For the title. None: the goal of the boundaries.
     on : str, default=None
@@ -284,7 +284,9 @@ class BoundaryDisplay:
         if not self.boundaries:
             return [goal, "no boundary meets it" if self.infeasible else ""]
         figures = [self._figures(name) for name in self.boundaries]
-        on = self.on or (_words.IN_SAMPLE if all(found.in_sample for found in figures) else _words.DRAWN)
+        on = self.on or (
+            _words.IN_SAMPLE if all(getattr(found, "in_sample", False) for found in figures) else _words.DRAWN
+        )
         first = next(iter(self.boundaries.values()))
         return [goal, f"{_words.reached(figures[0].precision, figures[0].recall)} {on}", *_words.promised(first)]
 

@@ -132,8 +132,8 @@ class SwapDisplay:
         margin = 0.05 * (high - low) or 0.05
         scale = np.unique([low - margin, *edges_shown, high + margin])
         _style.equal_cells(ax.xaxis, ax.set_xscale, scale, 6, edges_shown)
-        inches, tall = _style._inches(ax)
-        room = 0.8 * inches / (len(scale) - 1) > 0.24 and 0.7 * tall / len(swaps.levels) > 0.24
+        wide, tall = _style.inches(ax)
+        room = 0.8 * wide / (len(scale) - 1) > 0.24 and 0.7 * tall / len(swaps.levels) > 0.24
         self.cells_, self.texts_ = [], []
         few = False
         for cell in swaps.cells:
@@ -157,7 +157,7 @@ class SwapDisplay:
                 style = {"horizontalalignment": "center", "verticalalignment": "center", "fontsize": 6.5, "zorder": 4}
                 style["color"] = "white" if name == "taken_in" and alpha > 0.6 else "black"
                 style = _style.merged(style, text_kw, Text)
-                self.texts_.append(ax.text(place, cell.level, f"{share}{_style._short(part.rows)}", **style))
+                self.texts_.append(ax.text(place, cell.level, f"{share}{_style.short(part.rows)}", **style))
         silent = self._plot_lines(ax, scale[-1], line_kw)
         ax.set(xlim=(scale[0], scale[-1]), ylim=(-0.5, len(swaps.levels) - 0.5))
         ax.set(xlabel="score" + (" (quantile scale of swapped rows)" if swaps.cells else ""), ylabel="uncertainty")
