@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs
 from limen._studies import _plain, _whole
 from limen._sweep import _list_of
 
@@ -113,18 +112,26 @@ class Bias:
         return frame
 
     def _repr_html_(self) -> str:
-        parts = []
+        tables = []
         shape = (len(self._distinct("tau")), len(self._distinct("evidence")), -1)
         expected, scores = self.expected_positivity.reshape(shape), self.score.reshape(shape)[0, 0]
-        for tau, table in zip(self._distinct("tau"), expected, strict=True):
-            head = "".join(f"<th>n {value:g}</th>" for value in self._distinct("evidence"))
-            lines = [f"<tr><th>score</th>{head}</tr>"]
-            for score, row in zip(scores, table.T, strict=True):
-                cells = "".join("<td>-</td>" if np.isnan(value) else f"<td>{value:.4g}</td>" for value in row)
-                lines.append(f"<tr><th>{score:.4g}</th>{cells}</tr>")
-            caption = html.escape(f"expected positivity by score and evidence, tau {tau:g}")
-            parts.append(f"<table><caption>{caption}</caption>{''.join(lines)}</table>")
-        return "".join(parts)
+        header = ["score", *(f"n {value:g}" for value in self._distinct("evidence"))]
+        for tau, columns in zip(self._distinct("tau"), expected, strict=True):
+            lines = [
+                [f"{score:.4g}", *(_html.figure(value, digits=".4g") for value in row)]
+                for score, row in zip(scores, columns.T, strict=True)
+            ]
+            tables.append(_html.table(header, lines, f"by score and training rows n, tau {tau:g}"))
+        known = np.isfinite(self.bias)
+        decision = "the model cannot give any of these scores"
+        if known.any():
+            worst = np.flatnonzero(known)[np.argmax(np.abs(self.bias[known]))]
+            decision = (
+                f"expected positivity differs most at score {self.score[worst]:.4g} with n {self.evidence[worst]:g} and tau "
+                f"{self.tau[worst]:g}: it is {self.expected_positivity[worst]:.4g}"
+            )
+        priors = f"Priors: xi {self.xi:g} in deployment, omega {self.omega:g} of the model."
+        return _html.block(decision, *tables, notes=[priors + " -: such a model cannot give the score."])
 
 
 def bias(

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import html
 import json
 import os
 from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 
 
 def _count(value: float) -> int | float:
@@ -83,7 +82,10 @@ class ReviewEvaluation:
     recall_interval: tuple[float, float]
 
 
-@dataclasses.dataclass(frozen=True)
+_NESTED = ("levels", "review", "segments", "unseen_segment_rows", "confidence_level")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation:
     """Decisions counted against labels, sums of weights where rows have weights.
 
@@ -106,12 +108,13 @@ class Evaluation:
     """The same for each segment of a boundary that has some; None: the values that were too rare to stand alone."""
     unseen_segment_rows: int = 0
     """Rows of segments that the hold-out did not have."""
+    confidence_level: float = 0.95
+    """Of the intervals."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, with the levels as a list."""
-        nested = ("levels", "review", "segments", "unseen_segment_rows")
         result = {
-            field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in nested
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in _NESTED
         }
         if self.levels:
             result["levels"] = [level.to_dict() for level in self.levels]
@@ -126,30 +129,75 @@ class Evaluation:
         """A DataFrame with a row for all rows together and one for each level or segment."""
         import pandas
 
-        parts = {"all": self, **{f"level {at}": level for at, level in enumerate(self.levels)}}
-        parts |= {"others" if value is None else value: part for value, part in self.segments.items()}
+        parts = self._parts()
         records = []
         for part in parts.values():
             record = part.to_dict()
-            for nested in ("levels", "review", "segments", "unseen_segment_rows"):
+            for nested in _NESTED:
                 record.pop(nested, None)
             for name in ("precision", "recall"):
                 record[f"{name}_low"], record[f"{name}_high"] = record.pop(f"{name}_interval")
             records.append(record)
         return pandas.DataFrame(records, index=list(parts))
 
+    def _parts(self) -> dict[str, Evaluation]:
+        parts = {"all": self, **{f"level {at}": level for at, level in enumerate(self.levels)}}
+        return parts | {"others" if value is None else value: part for value, part in self.segments.items()}
 
-def _evaluation(found: dict[str, Any]) -> Evaluation:
-    levels = tuple(_evaluation(level) for level in found.pop("levels", ()))
+    def __repr__(self) -> str:
+        inside = [_words.many(len(part), noun) for part, noun in ((self.levels, "level"), (self.segments, "segment"))]
+        return (
+            f"<limen.Evaluation: {_words.rows(self.rows)}, {_words.count(self.positives)} positive; "
+            f"{_words.count(self.flagged)} flagged, {self._reached()}"
+            + "".join(f"; {text}" for text in inside if not text.startswith("0 "))
+            + ">"
+        )
+
+    def _reached(self) -> str:
+        parts = []
+        for name in ("precision", "recall"):
+            ends = _words.interval(getattr(self, f"{name}_interval"))
+            parts.append(f"{name} {_words.share(getattr(self, name))}" + ("" if ends == "-" else f" ({ends})"))
+        return ", ".join(parts)
+
+    def _repr_html_(self) -> str:
+        header = ("", "rows", "positives", "flagged", "true positives", "precision", "recall")
+        lines = [
+            (
+                name,
+                *(_words.count(getattr(part, field)) for field in ("rows", "positives", "flagged", "true_positives")),
+                _html.figure(part.precision, part.precision_interval),
+                _html.figure(part.recall, part.recall_interval),
+            )
+            for name, part in self._parts().items()
+        ]
+        notes = [f"In brackets: exact (Clopper-Pearson) {_words.percent(self.confidence_level)} intervals."]
+        if review := self.review:
+            notes.append(
+                f"Review: {_words.count(review.reviewed)} rows go to a person ({review.rate:.1%}), "
+                f"{_words.count(review.positives)} of them positive; recall with them {_words.share(review.recall)}."
+            )
+        if self.unseen_segment_rows:
+            notes.append(f"{_words.rows(self.unseen_segment_rows)} of segments that the hold-out did not have.")
+        flagged = f"{_words.count(self.flagged)} of {_words.rows(self.rows)} are flagged"
+        return _html.block(f"{flagged}: {self._reached()}", _html.table(header, lines), notes=notes)
+
+
+def _evaluation(found: dict[str, Any], confidence: float) -> Evaluation:
+    levels = tuple(_evaluation(level, confidence) for level in found.pop("levels", ()))
     review = found.pop("review", None)
     if review is not None:
         for name in ("reviewed", "positives"):
             review[name] = _count(review[name])
     for name in ("rows", "positives", "flagged", "true_positives"):
         found[name] = _count(found[name])
-    segments = {value: _evaluation(part) for value, part in found.pop("segments", ())}
+    segments = {value: _evaluation(part, confidence) for value, part in found.pop("segments", ())}
     return Evaluation(
-        **found, levels=levels, review=None if review is None else ReviewEvaluation(**review), segments=segments
+        **found,
+        levels=levels,
+        review=None if review is None else ReviewEvaluation(**review),
+        segments=segments,
+        confidence_level=confidence,
     )
 
 
@@ -422,9 +470,10 @@ class Boundary:
         self._needs_uncertainty(uncertainty)
         rows = _inputs.segment_table(y, score, uncertainty, sample_weight)
         texts = self._texts(segment, len(rows[1]))
+        confidence = float(confidence_level)
         if texts is not None:
-            return _evaluation(_core.evaluate_segments(self._fitted, rows, texts, float(confidence_level)))
-        return _evaluation(self._fitted.evaluate(rows, float(confidence_level)))
+            return _evaluation(_core.evaluate_segments(self._fitted, rows, texts, confidence), confidence)
+        return _evaluation(self._fitted.evaluate(rows, confidence), confidence)
 
     # Where it came from and what it reached.
 
@@ -583,32 +632,67 @@ class Boundary:
             f"recall {holdout.recall:.4f}{proof}>"
         )
 
+    def to_pandas(self):
+        """A DataFrame of the rule: a row for each level, of each segment where there are some.
+
+        ``uncertainty_from`` and ``uncertainty_below`` are infinite at the ends, a threshold is nan where nothing is
+        flagged.
+
+        Examples
+        --------
+        >>> import limen
+        >>> score, uncertainty = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7], [0.1, 0.8, 0.1, 0.9, 0.2, 0.7]
+        >>> boundary = limen.fit_boundary([1, 1, 1, 0, 1, 0], score, uncertainty, min_precision=0.9, levels=2)
+        >>> boundary.to_pandas()[["level", "uncertainty_below", "score_threshold"]].values.tolist()
+        [[0.0, 0.4, 0.697], [1.0, inf, 0.85]]
+        """
+        import pandas
+
+        records = []
+        for segment in self.segments or (self,):
+            edges = [-np.inf, *segment.uncertainty_edges, np.inf]
+            for level, threshold in enumerate(segment.score_thresholds):
+                record = {
+                    "level": level,
+                    "uncertainty_from": edges[level],
+                    "uncertainty_below": edges[level + 1],
+                    "score_threshold": threshold,
+                }
+                if isinstance(segment, Segment):
+                    record = {"segment": segment.value, **record}
+                elif self.review_thresholds is not None:
+                    record["review_threshold"] = self.review_thresholds[level]
+                records.append(record)
+        return pandas.DataFrame(records)
+
     def _cells(self) -> list[tuple[str, ...]]:
         """A header, and a line for each level, of each segment where there are some."""
 
-        def figure(value: float) -> str:
-            return "-" if value != value else f"{value:.4f}"
+        def at_least(threshold: float) -> str:
+            return "never" if threshold != threshold else f">= {threshold:.6g}"
 
         if (segments := self.segments) is None:
-            lines = [("level", "uncertainty below", "score")]
-            edges = [*self.uncertainty_edges, float("inf")]
-            for at, (edge, threshold) in enumerate(zip(edges, self.score_thresholds, strict=True)):
-                lines.append((str(at), f"{edge:.6g}", "never" if threshold != threshold else f">= {threshold:.6g}"))
+            review = self.review_thresholds
+            lines = [("level", "uncertainty", "flagged where score", *(() if review is None else ("reviewed where",)))]
+            for at, name in enumerate(_words.level_names(self.uncertainty_edges)):
+                reviewed = () if review is None else (at_least(review[at]),)
+                lines.append((str(at), name, at_least(self.score_thresholds[at]), *reviewed))
             return lines
-        lines = [("segment", "uncertainty below", "score", "rows", "flagged", "precision", "recall", "status")]
+        lines = [("segment", "uncertainty", "flagged where score", "rows", "flagged", "precision", "recall", "status")]
         for segment in segments:
-            name = f"others ({len(segment.values)} rare values)" if segment.value is None else segment.value
-            edges = [*segment.uncertainty_edges, float("inf")]
-            for at, (edge, threshold) in enumerate(zip(edges, segment.score_thresholds, strict=True)):
-                score = "never" if threshold != threshold else f">= {threshold:.6g}"
-                of_segment = (
-                    f"{segment.rows:,.6g}",
-                    f"{segment.flagged:,.6g}",
-                    figure(segment.precision),
-                    figure(segment.recall),
-                    segment.status or "",
-                )
-                lines.append((name, f"{edge:.6g}", score, *of_segment) if at == 0 else ("", f"{edge:.6g}", score))
+            name = (
+                f"others ({len(segment.values)} rare values)" if segment.value is None else _words.clean(segment.value)
+            )
+            of_segment = (
+                _words.count(segment.rows),
+                _words.count(segment.flagged),
+                _words.share(segment.precision),
+                _words.share(segment.recall),
+                segment.status or "",
+            )
+            for at, level in enumerate(_words.level_names(segment.uncertainty_edges)):
+                rule = (level, at_least(segment.score_thresholds[at]))
+                lines.append((name, *rule, *of_segment) if at == 0 else ("", *rule))
         return lines
 
     def __str__(self) -> str:
@@ -620,11 +704,68 @@ class Boundary:
         table = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)) for line in lines]
         return "\n".join([repr(self), *(line.rstrip() for line in table)])
 
+    def _decision(self) -> str:
+        """What is done with a row, in one sentence."""
+        rule = "its score reaches the threshold of its segment"
+        if self.segments is None:
+            thresholds = self.score_thresholds[~np.isnan(self.score_thresholds)]
+            if len(thresholds) == 0:
+                return f"{self.objective}: no row is flagged"
+            if self.levels == 1:
+                rule = f"{self.score_column} >= {thresholds[0]:.6g}"
+            else:
+                ends = f"{thresholds.min():.6g} to {thresholds.max():.6g}"
+                rule = f"{self.score_column} reaches the threshold ({ends}) of its level of {self.uncertainty_column}"
+        return f"{self.objective}: a row is flagged where {rule}"
+
     def _repr_html_(self) -> str:
+        holdout = self.holdout
         header, *lines = self._cells()
-        cells = "".join(f"<th>{html.escape(text)}</th>" for text in header)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line) + "</tr>" for line in lines)
-        return (
-            f"<div><p>{html.escape(repr(self))}</p>"
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table></div>"
+        shown = ("positives", "flagged", "true_positives")
+        size = _words.count(holdout.weight) if holdout.weighted else _words.count(holdout.rows)
+        figures = [
+            (
+                "on the hold-out, in-sample" + (" (by weight)" if holdout.weighted else ""),
+                size,
+                *(_words.count(getattr(holdout, name)) for name in shown),
+                _words.share(holdout.precision if holdout.flagged else None),
+                _words.share(holdout.recall),
+            )
+        ]
+        if guarantee := self.guarantee:
+            counts = [guarantee.get(name) for name in ("rows", *shown)]
+            figures.append(
+                (
+                    "on the rows that certify",
+                    *("-" if value is None else _words.count(value) for value in counts),
+                    _words.share(counts[3] / counts[2]) if counts[3] is not None and counts[2] else "-",
+                    _words.share(counts[3] / counts[1]) if counts[3] is not None and counts[1] else "-",
+                )
+            )
+        if expected := self.expected:
+            ranges = (_words.interval(expected[name], ".3f") for name in ("precision", "recall"))
+            figures.append(("expected in deployment (about 95%)", "", "", "", "", *ranges))
+        notes = []
+        if guarantee:
+            p_value = guarantee.get("p_value")
+            notes.append(
+                _words.sentence(_words.certified(guarantee) + ("" if p_value is None else f" (p = {p_value:.2g})"))
+                + f" Valid for {guarantee['valid_for']}."
+            )
+        method = _words.method(self.method)
+        proof = "proved optimal on the hold-out" if holdout.optimal else ""
+        notes.append(_words.sentence(", ".join(part for part in (method, proof) if part)))
+        if chosen := self.chosen_by:
+            notes.append(_words.sentence(f"chosen because {chosen['why']}"))
+        if reviewed := self.reviewed:
+            notes.append(
+                f"Review: {reviewed.rate:.3g} of all rows go to a person; recall with them {_words.share(reviewed.recall)}."
+            )
+        if self.segments is not None:
+            notes.append(f"Segments of {_words.clean(self.segment_column)}; other values: {self.unseen}.")
+        return _html.block(
+            self._decision(),
+            _html.table(header, lines, text_columns=2),
+            _html.table(("", "rows", "positives", "flagged", "true positives", "precision", "recall"), figures),
+            notes=notes,
         )

@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import _write_whole
 from limen._parameters import Parameters, not_fitted
 from limen._positivity import PositivityMap
@@ -304,6 +303,8 @@ class CalibrationReport(Mapping):
     """What ECE@j of the true probabilities would be on average."""
     cumulative_by_chance: np.ndarray
     _json: str
+    n_resamples: int = 0
+    """Resamples behind the bands, which hold 95% of them; 0: there are no bands."""
 
     def __getitem__(self, name: str) -> CalibratorErrors:
         return self.columns[name]
@@ -361,25 +362,32 @@ class CalibrationReport(Mapping):
             frames.append(pandas.DataFrame(frame))
         return pandas.concat(frames, ignore_index=True)
 
-    def _repr_html_(self) -> str:
-        def cell(figure: Any, sign: str = "") -> str:
-            if figure is None:
-                return "<td>-</td>"
-            value, low, high = figure
-            band = "" if np.isnan(low) else f" <small>[{low:{sign}.4f}, {high:{sign}.4f}]</small>"
-            return f"<td>{value:{sign}.4f}{band}</td>"
+    @property
+    def judged_on(self) -> str:
+        """``"on the hold-out, by cross-validation"`` or ``"on the test rows"``."""
+        return "on the hold-out, by cross-validation" if self.cross_validated else "on the test rows"
 
-        heads = ("", "ECE", "by level", "Brier", "log loss", "ROC AUC", "less raw", "average precision", "less raw")
-        lines = ["<tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
+    def _repr_html_(self) -> str:
+        def cells(errors: CalibratorErrors, names: Any) -> list[_html.Cell]:
+            found = []
+            for name in names:
+                figure, digits = getattr(errors, name), "+.4f" if "less" in name else ".4f"
+                found.append(_html.Cell("-") if figure is None else _html.figure(figure[0], figure[1:], digits))
+            return found
+
+        header = ("", "ECE", "by level", "Brier", "log loss", "ROC AUC", "less raw", "average precision", "less raw")
+        lines = []
         for errors in self.columns.values():
-            cells = "".join(cell(getattr(errors, name), "+" if "less" in name else "") for name in _FIGURES)
-            lines.append(f"<tr><th>{html.escape(errors.name)}</th>{cells}</tr>")
+            name = _words.calibrator(errors.name)
+            lines.append([_html.Cell(name, bold=errors.name == self.chosen), *cells(errors, _FIGURES)])
             if errors.roc_auc_untied is not None:
-                cells = "".join(cell(getattr(errors, name), "+" if "less" in name else "") for name in _UNTIED)
-                lines.append(f"<tr><th>{html.escape(errors.name)}, ties by score</th>{'<td></td>' * 4}{cells}</tr>")
-        how = "hold-out, by cross-validation" if self.cross_validated else "test rows"
-        caption = html.escape(f"calibration on {self.rows:g} rows ({how}); chosen: {self.chosen}")
-        return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
+                lines.append([f"{name}, ties by score", *[""] * 4, *cells(errors, _UNTIED)])
+        decision = (
+            f"chosen: {_words.calibrator(self.chosen)}, which has the least log loss on rows left out of the hold-out"
+        )
+        caption = f"calibration on {_words.rows(self.rows)} ({self.judged_on.removeprefix('on the ')})"
+        notes = [f"In brackets: 95% of {self.n_resamples} resamples."] if self.n_resamples else []
+        return _html.block(decision, _html.table(header, lines, caption), notes=notes)
 
 
 def calibration_report(
@@ -488,8 +496,15 @@ def calibration_report(
         for column in found.pop("columns")
     }
     maps = {
-        name: PositivityMap(**found.pop(name), bins=bins, confidence=0.95, weighted=found["weighted"])
+        name: PositivityMap(**found.pop(name), bins=bins, confidence=0.95, weighted=found["weighted"], binning=binning)
         for name in ("bins", "reliability")
     }
     found.pop("weighted")
-    return CalibrationReport(columns=columns, cross_validated=judged is None, _json=found.pop("json"), **maps, **found)
+    return CalibrationReport(
+        columns=columns,
+        cross_validated=judged is None,
+        _json=found.pop("json"),
+        n_resamples=int(n_resamples),
+        **maps,
+        **found,
+    )

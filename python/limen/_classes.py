@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import Boundary, Evaluation, _evaluation, _write_whole
 from limen._errors import InfeasibleError, NotCertifiableError
 from limen._fit import Number
-from limen._plan import _html_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +148,8 @@ class ClassBoundaries:
             weight,
             float(confidence_level),
         )
-        return {name: _evaluation(found) for name, found in zip(self.classes, figures, strict=True)}
+        confidence = float(confidence_level)
+        return {name: _evaluation(found, confidence) for name, found in zip(self.classes, figures, strict=True)}
 
     def _check_columns(self, columns: list) -> None:
         if len(columns) != len(self.classes):
@@ -213,24 +213,31 @@ class ClassBoundaries:
         return f"<limen.ClassBoundaries: {'; '.join(parts)}{certified}{each}>"
 
     def _repr_html_(self) -> str:
-        rows = [["class", "precision asked for", "method", "precision", "recall", ""]]
+        lines = []
         for name, fit in self.fits.items():
             none = fit.boundary is None
-            rows.append(
-                [
+            lines.append(
+                (
                     name,
+                    "-" if none else _words.method(fit.boundary.method),
                     f">= {fit.min_precision:g}",
-                    "-" if none else fit.boundary.method,
-                    "-" if none else f"{fit.precision:.4f}",
-                    f"{fit.recall:.4f}",
+                    "-" if none else _words.share(fit.precision),
+                    _words.share(fit.recall),
+                    _words.count(fit.positives),
+                    "-" if none else _words.count(fit.boundary.holdout.flagged),
                     fit.why,
-                ]
+                )
             )
-        each = "all classes at once" if self.joint else "each class"
-        what = "on the hold-out"
+        claiming = sum(fit.boundary is not None for fit in self.fits.values())
+        by = "the class of its highest score alone" if self.claims == "one" else "every class whose boundary it meets"
+        decision = f"{claiming} of {len(lines)} {'class' if len(lines) == 1 else 'classes'} claim rows; a row is claimed by {by}"
+        header = ("class", "how", "precision asked for", "precision", "recall", "positives", "claimed", "")
+        notes = []
         if self.confidence_level is not None:
-            what = f"certified with confidence {self.confidence_level:g} for {each}; figures are of the hold-out"
-        return _html_table(rows, what)
+            each = "all classes at once" if self.joint else "each class"
+            notes.append(f"Certified with confidence {_words.percent(self.confidence_level)} for {each}.")
+        caption = "precision and recall on the hold-out, in-sample"
+        return _html.block(decision, _html.table(header, lines, caption, text_columns=2), notes=notes)
 
 
 def _score_columns(scores: Any) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs
 from limen._boundary import Boundary
 from limen._errors import InfeasibleError, NotCertifiableError
 
@@ -29,6 +29,23 @@ class Information:
     """About 95% around the gain."""
     why: str
     """One sentence."""
+
+    def to_pandas(self):
+        """A Series."""
+        import pandas
+
+        found = dataclasses.asdict(self)
+        found["gain_low"], found["gain_high"] = found.pop("gain_interval")
+        return pandas.Series(found)
+
+    def _repr_html_(self) -> str:
+        line = (
+            "yes" if self.informs else "no",
+            f"{self.p_value:.3g}",
+            _html.figure(self.gain, self.gain_interval, "+.1%"),
+        )
+        header = ("informs beyond the score", "p", "gain on rows left out")
+        return _html.block(self.why, _html.table(header, [line]), notes=["In brackets: about 95%."])
 
 
 def _plural(count: int, noun: str) -> str:

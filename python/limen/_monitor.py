@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import os
 from typing import Any
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import Boundary, _write_whole
 
 
@@ -43,7 +42,7 @@ class Drift:
     drift: dict[str, Any] | None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class MonitorReport:
     """What a :class:`Monitor` can say so far.
 
@@ -79,19 +78,52 @@ class MonitorReport:
         """The members of ``limen monitor --json``."""
         return dataclasses.asdict(self)
 
+    def to_pandas(self):
+        """A Series of the figures that are single numbers or texts."""
+        import pandas
+
+        found = self.to_dict()
+        broken = found.pop("broken")
+        found["broken_since_row"] = None if broken is None else broken["since"]["row"]
+        found["broken_since_time"] = None if broken is None else broken["since"]["time"]
+        for name in ("flag_rate", "levels"):
+            found[f"{name}_drift"] = found.pop(name)["drift"] is not None
+        return pandas.Series(found)
+
+    @property
+    def _figure(self) -> str:
+        return f"{self.constraint.replace('_', ' ')} {'-' if self.figure is None else f'{self.figure:.4g}'}"
+
+    def __repr__(self) -> str:
+        return f"<limen.MonitorReport: {self.verdict}; {self._figure} in {self.tested} tested of {self.rows} rows>"
+
     def _repr_html_(self) -> str:
-        rows = [("verdict", self.verdict), (self.constraint, self.figure), ("bound", self.bound)]
-        rows += [
-            ("at all times", f"{self.figure_low:.4g} to {self.figure_high:.4g}"),
-            ("p-value", f"{self.p_value:.3g}"),
-        ]
-        rows += [("tested", self.tested), ("rows", self.rows), ("flagged", self.flagged), ("labelled", self.labelled)]
-        if self.broken is not None:
-            rows += [("broken since", self.broken.since.time or f"row {self.broken.since.row}")]
-        cells = (
-            f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows
+        relation = ">=" if self.constraint in ("precision", "recall") else "<="
+        header = ("", "bound", "so far", f"at all times ({_words.percent(1 - self.alpha)})", "p", "tested", "rows")
+        line = (
+            self.constraint.replace("_", " "),
+            f"{relation} {self.bound:g}",
+            "-" if self.figure is None else f"{self.figure:.4f}",
+            _words.interval((self.figure_low, self.figure_high)),
+            f"{self.p_value:.3g}",
+            _words.count(self.tested),
+            _words.count(self.rows),
         )
-        return f"<table>{''.join(cells)}</table>"
+        notes = [
+            f"{_words.count(self.flagged)} flagged, {_words.count(self.labelled)} labelled, "
+            f"{_words.count(self.labelled_flagged)} of them flagged."
+        ]
+        if self.uneven_labels:
+            notes.append("Labels are not spread evenly over flagged and other rows.")
+        if self.more_needed:
+            notes.append(f"About {_words.count(self.more_needed)} tested rows more are needed.")
+        for name, part in (("flag rate", self.flag_rate), ("shares of levels", self.levels)):
+            if part.drift is not None:
+                notes.append(f"Drift of the {name} since row {_words.count(part.drift['since']['row'])}.")
+        decision = f"{self.verdict}: {line[0]} {line[1]}"
+        if self.broken is not None:
+            decision += f", broken since {self.broken.since.time or 'row ' + _words.count(self.broken.since.row)}"
+        return _html.block(decision, _html.table(header, [line]), notes=notes)
 
 
 def _report(text: str) -> MonitorReport:
@@ -255,11 +287,11 @@ class Monitor:
         return type(self).from_json, (self.to_json(), self._boundary)
 
     def __repr__(self) -> str:
-        report = self.report
-        figure = "none" if report.figure is None else f"{report.figure:.4g}"
-        return (
-            f"<Monitor: {report.verdict}; {report.constraint} {figure} in {report.tested} tested of {report.rows} rows>"
-        )
+        return repr(self.report).replace("MonitorReport", "Monitor", 1)
+
+    def to_pandas(self):
+        """As :meth:`MonitorReport.to_pandas`."""
+        return self.report.to_pandas()
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Sequence
 from typing import Any
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._errors import InfeasibleError
 from limen._fit import Number
 from limen._studies import _whole
@@ -14,14 +13,6 @@ from limen._sweep import _list_of
 
 _FIGURE = {"min_precision": "precision", "min_recall": "recall", "max_false_positive_rate": "false-positive rate"}
 _TRIALS = {"min_precision": "flagged rows", "min_recall": "positives", "max_false_positive_rate": "negatives"}
-
-
-def _html_table(rows: list[list[str]], caption: str) -> str:
-    lines = []
-    for at, row in enumerate(rows):
-        cell = "th" if at == 0 else "td"
-        lines.append("<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row) + "</tr>")
-    return f"<table><caption>{html.escape(caption)}</caption>{''.join(lines)}</table>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,17 +41,16 @@ class PlannedTest:
         return pandas.Series(self.to_dict())
 
     def _repr_html_(self) -> str:
-        rows = [
-            ["labelled rows", "rows tested", "right ones needed", "power", "interval"],
-            [
-                f"{self.rows:,}",
-                f"{self.trials:,}",
-                f"{self.successes:,}",
-                f"{self.power:.1%}",
-                f"{self.interval[0]:.4f} to {self.interval[1]:.4f}",
-            ],
-        ]
-        return _html_table(rows, self.promise)
+        header = ("labelled rows", "rows tested", "right ones needed", "power", "interval")
+        line = (
+            _words.count(self.rows),
+            _words.count(self.trials),
+            _words.count(self.successes),
+            f"{self.power:.1%}",
+            _words.interval(self.interval),
+        )
+        decision = f"{self.promise}: label {_words.rows(self.rows)}"
+        return _html.block(decision, _html.table(header, [line], text_columns=0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +68,7 @@ class PlannedThreshold:
     """What certifies it; None for the uncertified one."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Plan:
     """What :func:`limen.plan` found on labelled predictions."""
 
@@ -144,20 +134,34 @@ class Plan:
         return pandas.DataFrame(records)
 
     def _repr_html_(self) -> str:
-        rows = [["labelled rows", f"certified {self.value}", "given up", "score at least"]]
+        lines = []
         for count, found in self.reach.items():
-            rows.append(
-                [f"{count:,}", "none", "", ""]
-                if found is None
-                else [
-                    f"{count:,}",
+            if found is None:
+                lines.append((_words.count(count), "none", "", "", ""))
+                continue
+            lines.append(
+                (
+                    _words.count(count),
                     f"{found.value:.4f}",
                     f"{1 - found.value / self.uncertified.value:.1%}",
                     f"{found.threshold:.6g}",
-                ]
+                    _words.count(found.test.trials),
+                )
             )
-        rows.append(["(uncertified)", f"{self.uncertified.value:.4f}", "", f"{self.uncertified.threshold:.6g}"])
-        return _html_table(rows, self.promise)
+        one = self.uncertified
+        lines.append(("(uncertified)", f"{one.value:.4f}", "", f"{one.threshold:.6g}", ""))
+        header = ("labelled rows", f"certified {self.value}", "given up", "score at least", "rows tested")
+        now = self.reach[self.rows]
+        reached = "nothing" if now is None else f"{self.value} {now.value:.4f}"
+        decision = f"{self.promise}: {_words.rows(self.rows)} certify {reached}; uncertified it is {self.value} {one.value:.4f}"
+        notes = [
+            _words.sentence(
+                f"to give up at most {loss:.4g} of it: "
+                + ("no number of rows will do" if found is None else _words.rows(found.test.rows))
+            )
+            for loss, found in self.within.items()
+        ]
+        return _html.block(decision, _html.table(header, lines), notes=notes)
 
 
 def _threshold(found: dict[str, Any] | None) -> PlannedThreshold | None:

@@ -2,21 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
-
-
-def level_name(uncertainty_edges: Any, level: int) -> str:
-    edges = [f"{edge:.3g}" for edge in uncertainty_edges]
-    if not edges:
-        return "all rows"
-    if level == 0:
-        return f"below {edges[0]}"
-    return f"{edges[level - 1]} and above" if level == len(edges) else f"{edges[level - 1]} to {edges[level]}"
+from limen import _core, _html, _inputs, _words
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +31,10 @@ class PositivityMap:
     bins: int
     confidence: float
     weighted: bool
+    binning: str = "equi-weight"
+    """Quantiles, or with ``"equi-span"`` equal intervals."""
+    balanced: bool = False
+    """Quantiles of the score in which each class of a level counts for one half."""
 
     def __post_init__(self) -> None:
         for name in ("level", "bin"):
@@ -66,30 +60,43 @@ class PositivityMap:
         """A DataFrame with the columns of ``limen inspect --map --csv``; bins count from 1 there."""
         import pandas
 
-        names = [field.name for field in dataclasses.fields(self)][1:-3]
+        fields = [field.name for field in dataclasses.fields(self)]
+        names = fields[fields.index("level") : fields.index("bins")]
         return pandas.DataFrame({name: getattr(self, name) + (name == "bin") for name in names})
 
     def level_name(self, level: int) -> str:
         """The uncertainties of a level, for people."""
-        return level_name(self.uncertainty_edges, level)
+        return _words.level_names(self.uncertainty_edges)[level]
+
+    @property
+    def bins_are(self) -> str:
+        """What the score bins are, for people."""
+        if self.binning == "equi-span":
+            return "equal intervals of each level"
+        return "quantiles of each level" + (", each class one half" if self.balanced else "")
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(self.level_name(level))}</th>" for level in range(self.levels))
-        lines = [f"<tr><th>bin</th>{heads}</tr>"]
         rates, low, high, rows = (
             self.grid(name) for name in ("positivity", "positivity_low", "positivity_high", "rows")
         )
+        lines = []
         for at in range(self.bins - 1, -1, -1):
-            cells = "".join(
-                "<td>-</td>"
-                if np.isnan(rates[level, at])
-                else f"<td>{rates[level, at]:.4f} <small>[{low[level, at]:.4f}, {high[level, at]:.4f}], "
-                f"{rows[level, at]:,g} rows</small></td>"
-                for level in range(self.levels)
-            )
-            lines.append(f"<tr><th>{at + 1}</th>{cells}</tr>")
-        caption = "share of positives by score bin and uncertainty"
-        return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
+            cells = [_html.figure(rates[level, at], (low[level, at], high[level, at])) for level in range(self.levels)]
+            for level, cell in enumerate(cells):
+                if cell.small:
+                    cell.small += f", {_words.count(rows[level, at])}"
+            lines.append([at + 1, *cells])
+        total = "weight" if self.weighted else "rows"
+        decision = (
+            f"share of positives by score bin and uncertainty: {_words.count(self.positives.sum())} of "
+            f"{_words.count(self.rows.sum())} {total} are positive"
+        )
+        small = (
+            f"In brackets: Wilson's {_words.percent(self.confidence)} intervals; then {total}. Bins: {self.bins_are}."
+        )
+        return _html.block(
+            decision, _html.table(["bin", *_words.level_names(self.uncertainty_edges)], lines), notes=[small]
+        )
 
 
 def positivity_map(
@@ -143,4 +150,11 @@ def positivity_map(
     found = _core.positivity_map(
         table, levels, edges, bins, _inputs.text(binning, "binning"), bool(balanced), confidence
     )
-    return PositivityMap(**found, bins=bins, confidence=confidence, weighted=sample_weight is not None)
+    return PositivityMap(
+        **found,
+        bins=bins,
+        confidence=confidence,
+        weighted=sample_weight is not None,
+        binning=binning,
+        balanced=bool(balanced),
+    )

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import Boundary
-from limen._plan import _html_table
 from limen._studies import _whole
 
 
@@ -24,7 +23,7 @@ class ThresholdInterval:
     """The share of resamples in which no row of the level is flagged."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Bootstrap:
     """What :func:`limen.bootstrap` found: intervals over the resamples that a boundary can be fitted on."""
 
@@ -42,9 +41,13 @@ class Bootstrap:
     """Of the best single threshold."""
     score_thresholds: tuple[ThresholdInterval, ...]
     """One for each level; empty where no resample can be fitted."""
+    confidence_level: float = 0.95
+    """Of the intervals."""
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        found = dataclasses.asdict(self)
+        found.pop("confidence_level")
+        return found
 
     def to_pandas(self):
         """A DataFrame of the thresholds: a row for each level, and one for the best single threshold."""
@@ -55,12 +58,33 @@ class Bootstrap:
         frame = pandas.DataFrame([dataclasses.asdict(part) for part in parts.values()], index=list(parts))
         return frame.astype(float).rename_axis("level")
 
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {_words.interval(getattr(self, name))}" for name in ("precision", "recall"))
+        failed = f", {self.infeasible} infeasible" if self.infeasible else ""
+        return f"<limen.Bootstrap: {self.replicates} resamples{failed}; {_words.percent(self.confidence_level)}: {figures}>"
+
     def _repr_html_(self) -> str:
         end = lambda value: "never" if value is None else f"{value:.6g}"  # noqa: E731
-        rows = [["level", "score threshold", "never flagged in"]]
-        for name, part in [*enumerate(self.score_thresholds), ("one for all", self.single_threshold)]:
-            rows.append([str(name), f"{end(part.low)} to {end(part.high)}", f"{part.never:.1%}"])
-        return _html_table(rows, f"fitted again on {self.replicates} resamples of the hold-out")
+        lines = [
+            (name, f"{end(part.low)} to {end(part.high)}", f"{part.never:.1%}")
+            for name, part in [*enumerate(self.score_thresholds), ("one for all", self.single_threshold)]
+        ]
+        figures = []
+        for name in ("precision", "recall", "flag_rate", "gain", "gain_left_out"):
+            digits = "+.1%" if "gain" in name else ".4f"
+            figures.append((name.replace("_", " "), _words.interval(getattr(self, name), digits)))
+        decision = f"fitted again on {self.replicates} resamples of the hold-out"
+        if self.recall is not None:
+            decision += f", recall is {_words.interval(self.recall)}"
+        notes = [f"Intervals hold {_words.percent(self.confidence_level)} of the resamples."]
+        if self.infeasible:
+            notes.append(f"{self.infeasible} of them had no boundary that meets the goal.")
+        return _html.block(
+            decision,
+            _html.table(("level", "score threshold", "never flagged in"), lines),
+            _html.table(("", "interval"), figures),
+            notes=notes,
+        )
 
 
 def bootstrap(
@@ -117,7 +141,9 @@ def bootstrap(
     )
     thresholds = tuple(ThresholdInterval(**level) for level in found.pop("score_thresholds"))
     single = ThresholdInterval(**found.pop("single_threshold"))
-    return Bootstrap(**found, single_threshold=single, score_thresholds=thresholds)
+    return Bootstrap(
+        **found, single_threshold=single, score_thresholds=thresholds, confidence_level=float(confidence_level)
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +159,7 @@ class PairedDifference:
     """Two-sided, of "they are the same in deployment"."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class PairedComparison:
     """What :func:`limen.compare_boundaries` found. Rows of each kind come as (rows, positives)."""
 
@@ -149,9 +175,17 @@ class PairedComparison:
     """None without negatives."""
     verdict: str
     """One sentence: which is better in what, or that they cannot be told apart on these rows."""
+    confidence_level: float = 0.95
+    """Of the intervals."""
+
+    def __repr__(self) -> str:
+        rows = sum(part[0] for part in (self.both, self.first_only, self.second_only, self.neither))
+        return f"<limen.PairedComparison: {self.verdict}; {_words.rows(rows)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        found = dataclasses.asdict(self)
+        found.pop("confidence_level")
+        return found
 
     def to_pandas(self):
         """A DataFrame with a row for each figure."""
@@ -167,22 +201,27 @@ class PairedComparison:
         return pandas.DataFrame.from_dict(records, orient="index")
 
     def _repr_html_(self) -> str:
-        rows = [["", "first", "second", "difference", "interval", "p"]]
+        lines = []
         for name in ("recall", "precision", "false_positive_rate"):
             figure = getattr(self, name)
             if figure is not None:
-                low, high = figure.interval
-                rows.append(
-                    [
+                lines.append(
+                    (
                         name.replace("_", " "),
-                        f"{figure.first:.4f}",
-                        f"{figure.second:.4f}",
+                        _words.share(figure.first),
+                        _words.share(figure.second),
                         f"{figure.difference:+.4f}",
-                        f"{low:+.4f} to {high:+.4f}",
+                        _words.interval(figure.interval, "+.4f"),
                         f"{figure.p_value:.2g}",
-                    ]
+                    )
                 )
-        return _html_table(rows, self.verdict)
+        header = ("", "first", "second", "difference", f"{_words.percent(self.confidence_level)} interval", "p")
+        kinds = (("both", "flagged by both"), ("first_only", "first alone"), ("second_only", "second alone"))
+        counts = [
+            (text, *map(_words.count, getattr(self, name)))
+            for name, text in (*kinds, ("neither", "flagged by neither"))
+        ]
+        return _html.block(self.verdict, _html.table(header, lines), _html.table(("", "rows", "positives"), counts))
 
 
 def compare_boundaries(
@@ -224,4 +263,4 @@ def compare_boundaries(
     for name in ("recall", "precision", "false_positive_rate"):
         if found[name] is not None:
             found[name] = PairedDifference(**found[name])
-    return PairedComparison(**found)
+    return PairedComparison(**found, confidence_level=float(confidence_level))

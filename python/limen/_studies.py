@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import _count
 from limen._fit import Number
 
@@ -67,8 +67,26 @@ class MethodSummary:
         """The members of an entry of ``limen compare --json``."""
         return {**_plain(self), "trials": [trial.to_dict() for trial in self.trials]}
 
+    def to_pandas(self):
+        """A DataFrame with a row for each pair of tables."""
+        import pandas
 
-@dataclasses.dataclass(frozen=True)
+        return pandas.DataFrame([trial.to_dict() for trial in self.trials])
+
+    @property
+    def infeasible(self) -> int:
+        """The pairs on which the method finds no boundary."""
+        return sum(trial.status == "infeasible" for trial in self.trials)
+
+    @property
+    def _name(self) -> str:
+        chosen = {trial.method for trial in self.trials}
+        if self.method == "auto" and len(chosen) == 1:
+            return f"{_words.method(*chosen)}, chosen by auto"
+        return _words.method(self.method)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparison(Sequence[MethodSummary]):
     """What :func:`limen.compare` found: bounds in order, and in each the methods."""
 
@@ -102,8 +120,85 @@ class Comparison(Sequence[MethodSummary]):
         for record, summary in zip(records, self.summaries, strict=False):
             record.pop("trials")
             record["gap"] = max(trial.gap for trial in summary.trials)
-            record["feasible"] = all(trial.status != "infeasible" for trial in summary.trials)
+            record["feasible"] = summary.infeasible == 0
         return pandas.DataFrame(records)
+
+    def _by_bound(self) -> dict[float, list[MethodSummary]]:
+        found: dict[float, list[MethodSummary]] = {}
+        for summary in self.summaries:
+            found.setdefault(summary.bound, []).append(summary)
+        return found
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{bound:g}" for bound in self._by_bound())
+        methods = ", ".join(dict.fromkeys(summary.method for summary in self.summaries))
+        pairs = len(self.summaries[0].trials) if self.summaries else 0
+        return (
+            f"<limen.Comparison: {methods} at precision >= {bounds}; {_words.many(pairs, 'pair')} of hold-out and test>"
+        )
+
+    def _best(self, bound: float) -> str:
+        """Which method has the most recall on test at a test precision equal to the bound."""
+        summaries = [summary for summary in self._by_bound()[bound] if summary.infeasible < len(summary.trials)]
+        if not summaries:
+            return f"no method reaches precision {bound:g} on the hold-out"
+        best = max(summaries, key=lambda summary: summary.matched_recall)
+        text = f"at precision {bound:g} the most recall on test has {best._name}: {_words.share(best.matched_recall)}"
+        single = next((summary for summary in summaries if summary.method == "st"), None)
+        if single is not None and best is not single and single.matched_recall > 0:
+            text += f" ({best.matched_recall / single.matched_recall - 1:+.1%} over one threshold)"
+        return text
+
+    def _repr_html_(self) -> str:
+        def over_pairs(summary: MethodSummary, name: str) -> Any:
+            value = getattr(summary, name)
+            if len(summary.trials) == 1:
+                return _html.figure(value, getattr(summary.trials[0], f"{name}_interval", None))
+            spread = getattr(summary, f"{name}_sd", None)
+            return _html.Cell(_words.share(value), "" if spread is None else f"sd {spread:.4f}")
+
+        parts, notes = [], []
+        pairs = len(self.summaries[0].trials) if self.summaries else 0
+        header = [
+            "method",
+            "hold-out precision",
+            "recall",
+            "test precision",
+            "test recall",
+            "recall at equal precision",
+        ]
+        header += ["missed"] if pairs > 1 else []
+        for bound, summaries in self._by_bound().items():
+            lines: list[list[Any]] = []
+            best = max(summary.matched_recall for summary in summaries)
+            for summary in summaries:
+                if summary.infeasible == pairs:
+                    lines.append([summary._name, "infeasible", *["-"] * (len(header) - 2)])
+                    continue
+                matched = over_pairs(summary, "matched_recall")
+                matched.bold = summary.matched_recall == best > 0
+                name = summary._name + (f", infeasible on {summary.infeasible}" if summary.infeasible else "")
+                lines.append(
+                    [
+                        name,
+                        _words.share(summary.holdout_precision),
+                        _words.share(summary.holdout_recall),
+                        over_pairs(summary, "test_precision"),
+                        over_pairs(summary, "test_recall"),
+                        matched,
+                        *([f"{summary.missed} of {pairs}"] if pairs > 1 else []),
+                    ]
+                )
+            parts.append(_html.table(header, lines, f"most recall with precision >= {bound:g}"))
+        if pairs == 1:
+            notes.append("In brackets: exact (Clopper-Pearson) 95% intervals on test.")
+        elif pairs:
+            notes.append(f"Means and standard deviations over {pairs} pairs; missed: test precision below the bound.")
+        notes.append("Recall at equal precision: on test, where its precision is just the bound.")
+        if max(map(len, self._by_bound().values()), default=0) > 2:
+            notes.append("The best of several methods on the same test rows is best partly by luck.")
+        decision = "; ".join(self._best(bound) for bound in self._by_bound())
+        return _html.block(decision or "nothing was compared", *parts, notes=notes)
 
 
 def _tables(tables: Any, name: str) -> list[_inputs.Table]:
@@ -214,6 +309,12 @@ class FrontierCurve:
     def to_dict(self) -> dict[str, Any]:
         return {name: values.tolist() for name, values in _plain(self).items()}
 
+    def to_pandas(self):
+        """A DataFrame with a row for each point."""
+        import pandas
+
+        return pandas.DataFrame(_plain(self))
+
 
 @dataclasses.dataclass(frozen=True)
 class ExactPoint:
@@ -234,7 +335,7 @@ class ExactPoint:
         return _plain(self)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """What :func:`limen.frontier` found.
 
@@ -244,6 +345,63 @@ class Frontier:
     hull: FrontierCurve
     st: FrontierCurve
     exact: tuple[ExactPoint, ...]
+    levels: int = 3
+    """As asked for."""
+    rows: int = 0
+    confidence_level: float | None = None
+    """Of the intervals of ``exact``; None: there are none."""
+
+    def st_recall(self, bounds: Any) -> np.ndarray:
+        """The highest recall of one threshold whose precision is at least each bound; nan where it is not reached."""
+        order = np.argsort(self.st.precision, kind="stable")
+        precision, recall = self.st.precision[order], self.st.recall[order]
+        best = np.maximum.accumulate(recall[::-1])[::-1]
+        at = np.searchsorted(precision, np.asarray(bounds, dtype=np.float64), side="left")
+        return np.where(at < len(best), np.append(best, np.nan)[np.minimum(at, len(best))], np.nan)
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{point.bound:g}" for point in self.exact[:5]) + (", ..." if len(self.exact) > 5 else "")
+        exact = f"; exact at precision {bounds}" if self.exact else ""
+        return (
+            f"<limen.Frontier: {_words.many(self.levels, 'level')}, {_words.rows(self.rows)}; "
+            f"{len(self.hull)} points of boundaries, {len(self.st)} of one threshold{exact}>"
+        )
+
+    def _repr_html_(self) -> str:
+        lines: list[list[Any]] = []
+        singles = self.st_recall([point.bound for point in self.exact])
+        gained = None
+        for point, single in zip(self.exact, singles, strict=True):
+            one = _html.figure(single, point.st_recall_interval)
+            if not point.feasible:
+                lines.append([f">= {point.bound:g}", "infeasible", "-", "-", "-", one, "-"])
+                continue
+            gain = point.recall / single - 1 if single > 0 else float("nan")
+            if gain == gain and (gained is None or point.recall - single > gained[0]):
+                gained = point.recall - single, point, single
+            lines.append(
+                [
+                    f">= {point.bound:g}",
+                    _words.count(point.flagged),
+                    _words.count(point.true_positives),
+                    _words.share(point.precision),
+                    _html.figure(point.recall, point.recall_interval),
+                    one,
+                    _html.figure(gain, point.gain_interval, "+.1%"),
+                ]
+            )
+        decision = f"{_words.many(len(self.hull), 'point')} of boundaries, {len(self.st)} of one threshold"
+        if gained is not None:
+            _, point, single = gained
+            decision = (
+                f"at precision >= {point.bound:g}, {_words.many(self.levels, 'level')} reach recall "
+                f"{_words.share(point.recall)}, one threshold {_words.share(single)}"
+            )
+        header = ("precision", "flagged", "true positives", "precision reached", "recall", "one threshold", "gain")
+        notes = [f"On {_words.rows(self.rows)}, in-sample: fitted and counted on the same rows."]
+        if self.confidence_level is not None:
+            notes.append(f"In brackets: {_words.percent(self.confidence_level)} of resamples.")
+        return _html.block(decision, *([_html.table(header, lines)] if lines else []), notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -314,8 +472,9 @@ def frontier(
     >>> found.exact[0].recall
     1.0
     """
+    table = _inputs.table(y, score, uncertainty, sample_weight)
     found = _core.frontier(
-        _inputs.table(y, score, uncertainty, sample_weight),
+        table,
         _inputs.bounds(min_precision, "min_precision"),
         _inputs.whole_number(levels, "levels"),
         _inputs.bins_of(bins),
@@ -325,7 +484,7 @@ def frontier(
     bands: list[dict[str, Any]] = [{} for _ in found["exact"]]
     if _inputs.whole_number(bootstrap, "bootstrap") != 0:
         bands = _core.frontier_bands(
-            _inputs.table(y, score, uncertainty, sample_weight),
+            table,
             _inputs.bounds(min_precision, "min_precision"),
             _inputs.whole_number(levels, "levels"),
             _inputs.text(binning, "binning"),
@@ -344,6 +503,9 @@ def frontier(
             )
             for point, band in zip(found["exact"], bands, strict=True)
         ),
+        levels=levels,
+        rows=len(table[0]),
+        confidence_level=float(confidence_level) if any(bands) else None,
     )
 
 
@@ -392,6 +554,17 @@ class Simulation:
 
     holdout: SimulatedTable
     test: SimulatedTable
+
+    def to_pandas(self):
+        """A DataFrame of both, told apart by its column ``part``."""
+        import pandas
+
+        frames = []
+        for part in ("holdout", "test"):
+            frame = getattr(self, part).to_pandas()
+            frame.insert(0, "part", part)
+            frames.append(frame)
+        return pandas.concat(frames, ignore_index=True)
 
 
 def _whole(value: Any, name: str, low: int = -(2**63), end: int = 2**63) -> int:

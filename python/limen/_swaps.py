@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs, _words
 from limen._boundary import Boundary
-from limen._plan import _html_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +121,24 @@ class Swaps:
     cells: tuple[SwapCell, ...]
     columns: tuple[SwapColumn, ...]
     """Columns in which a set differs first, each part by falling divergence."""
+    boundaries: tuple[Boundary, Boundary] | None = None
+    """The first and the second."""
+    confidence_level: float = 0.95
+    """Of the intervals."""
+
+    def reached(self, name: str) -> tuple[float, float] | None:
+        """Precision and recall of the ``"first"`` or the ``"second"`` boundary on these rows; None without labels.
+
+        nan where nothing is flagged, or nothing is positive.
+        """
+        part = getattr(self, name)
+        if part.positives is None:
+            return None
+        positives = self.both.positives + self.left_out.positives + self.taken_in.positives + self.neither.positives
+        return (
+            float("nan") if part.positivity is None else part.positivity,
+            part.positives / positives if positives else float("nan"),
+        )
 
     def column(self, name: str) -> SwapColumn:
         """The column of this name."""
@@ -176,38 +193,47 @@ class Swaps:
             text += f" = {self.second.positives} positives"
         return text + (f"; {len(self.columns)} columns>" if self.columns else ">")
 
+    def _decision(self) -> str:
+        text = f"the second boundary leaves out {_words.rows(self.left_out.rows)} and takes in {_words.rows(self.taken_in.rows)}"
+        figures = [self.reached(name) for name in ("first", "second")]
+        if figures[0] is None:
+            return text
+        (precision, recall), (new_precision, new_recall) = figures
+        return (
+            f"{text}: precision {_words.share(precision)} to {_words.share(new_precision)}, "
+            f"recall {_words.share(recall)} to {_words.share(new_recall)} on these rows"
+        )
+
     def _repr_html_(self) -> str:
         labelled = self.first.positives is not None
-        rows = [["", "rows", *(["positives", "positivity", "interval"] if labelled else [])]]
-        for name in ("first", "left_out", "taken_in", "second"):
+        lines = []
+        names = {"first": "first", "left_out": "left out", "taken_in": "taken in", "second": "second"}
+        if self.boundaries is not None:
+            for name, boundary in zip(("first", "second"), self.boundaries, strict=True):
+                names[name] += f": {_words.method(boundary.method)}"
+        for name, text in names.items():
             part = getattr(self, name)
-            row = [name.replace("_", " "), f"{part.rows:,}"]
-            if labelled:
-                has_rows = part.positivity is not None
-                row += [
-                    f"{part.positives:,}",
-                    f"{part.positivity:.4f}" if has_rows else "-",
-                    f"{part.interval[0]:.4f} to {part.interval[1]:.4f}" if has_rows else "-",
-                ]
-            rows.append(row)
-        tables = [_html_table(rows, "second = first - left out + taken in")]
+            of_positives = (
+                (_words.count(part.positives), _html.figure(part.positivity, part.interval)) if labelled else ()
+            )
+            lines.append((text, _words.count(part.rows), *of_positives))
+        header = ("", "rows", *(("positives", "share of positives") if labelled else ()))
+        tables = [_html.table(header, lines, "second = first - left out + taken in")]
+        notes = []
+        if labelled:
+            notes.append(f"In brackets: exact (Clopper-Pearson) {_words.percent(self.confidence_level)} intervals.")
         if self.columns:
-            shown = [["column", "set", "divergence", "p", "corrected"]]
             number = lambda value: "-" if value is None else f"{value:.2g}"  # noqa: E731
+            lines = []
             for column in self.columns:
                 for name in ("taken_in", "left_out"):
                     test = getattr(column, f"{name}_test")
-                    shown.append(
-                        [
-                            column.name,
-                            name.replace("_", " "),
-                            f"{test.divergence:.4f}",
-                            number(test.p_value),
-                            number(test.adjusted_p),
-                        ]
-                    )
-            tables.append(_html_table(shown, "each set against rows of equal score at all levels"))
-        return "".join(tables)
+                    figures = (f"{test.divergence:.4f}", number(test.p_value), number(test.adjusted_p))
+                    lines.append((column.name, names[name], *figures))
+            header = ("column", "set", "divergence", "p", "corrected")
+            caption = "each set against rows of equal score at all levels"
+            tables.append(_html.table(header, lines, caption, text_columns=2))
+        return _html.block(self._decision(), *tables, notes=notes)
 
 
 def swaps(
@@ -324,4 +350,6 @@ def swaps(
         score_edges=found["score_edges"],
         cells=tuple(SwapCell(*cell[:2], *map(part, cell[2:])) for cell in found["cells"]),
         columns=tuple(SwapColumn(**column) for column in found["columns"]),
+        boundaries=(first, second),
+        confidence_level=confidence,
     )

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from limen import _core, _inputs
+from limen import _core, _html, _inputs
 from limen._boundary import _count
 from limen._fit import Number
 from limen._studies import _whole
@@ -108,23 +107,29 @@ class Sweep(Sequence[SweepCell]):
 
     def _repr_html_(self) -> str:
         columns = list(dict.fromkeys(cell.bins for cell in self.cells))
-        lines = ["<tr><th>levels \\ bins</th>" + "".join(f"<th>{bins}</th>" for bins in columns) + "</tr>"]
+        lines = []
         for first in range(0, len(self), len(columns)):
             row = self.cells[first : first + len(columns)]
-            lines.append(f"<tr><th>{row[0].levels}</th>" + "".join(map(self._html_of, row)) + "</tr>")
-        return (
-            f"<table><caption>{html.escape(self.value)} on rows left out over one threshold; * best, "
-            f"~ smallest within one standard error of it</caption>{''.join(lines)}</table>"
-            f"<p>{html.escape(self.why)}</p>"
+            lines.append([row[0].levels, *map(self._html_of, row)])
+        caption = (
+            f"{self.objective}: {self.value} on rows left out, relative to one threshold, by levels and score bins"
+        )
+        return _html.block(
+            self.why,
+            _html.table(["levels \\ bins", *columns], lines, caption),
+            notes=[
+                f"* best, ~ smallest within one standard error of it; {self.fits} fits on {self.rows:,g} rows each."
+            ],
         )
 
-    def _html_of(self, cell: SweepCell) -> str:
+    def _html_of(self, cell: SweepCell) -> _html.Cell:
         if cell.value is None:
-            return "<td>infeasible</td>"
+            return _html.Cell("infeasible")
         text = f"{cell.value:.4g}" if cell.gain is None else f"{cell.gain:+.1%}"
+        error = "" if cell.gain is None or cell.gain_se is None or cell.gain == 0 else f"se {cell.gain_se:.1%}"
         if cell is self.best:
-            return f"<td><b>{text} *</b></td>"
-        return f"<td>{text} ~</td>" if cell is self.smallest else f"<td>{text}</td>"
+            return _html.Cell(f"{text} *", error, bold=True)
+        return _html.Cell(f"{text} ~" if cell is self.smallest else text, error)
 
 
 def _list_of(values: Any) -> list:

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+from html.parser import HTMLParser
+
 import numpy as np
 
 
@@ -41,3 +43,32 @@ def make_shops(seed=0, shops=1500, rows=30_000):
     data["label"] = (random.random(rows) < rate[asked]).astype(int).tolist()
     data["chance"] = (random.random(rows) < score[asked]).astype(int).tolist()
     return train, data, size[asked]
+
+
+class Page(HTMLParser):
+    """A notebook's page as a reader sees it: tables of texts, paragraphs, and the names of all tags."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.paragraphs, self.tags = [], [], []
+        self._text = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th", "p", "caption"):
+            self._text = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append(self._text)
+        elif tag in ("p", "caption"):
+            self.paragraphs.append(self._text)
+
+    def handle_data(self, text):
+        if self._text is not None:
+            self._text += text

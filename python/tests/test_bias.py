@@ -5,6 +5,7 @@ import json
 import limen
 import numpy as np
 import pytest
+from rows import Page
 
 
 def test_curves_are_those_of_the_program(program):
@@ -42,11 +43,10 @@ def test_result():
     assert repr(found) == "<limen.Bias: tau 1; evidence 10; 2 scores>"
     assert found.to_dict()["expected_positivity"][0] == found.expected_positivity[0]
     assert found.to_dict()["simulated"] is None
-    html = found._repr_html_()
-    assert "<th>n 10</th>" in html
-    assert "<tr><th>0.4</th><td>0.3429</td></tr>" in html
-    assert "<tr><th>0.99</th><td>-</td></tr>" in html
-    assert limen.bias(tau=[1, 2], evidence=[1, 2, 3])._repr_html_().count("<table>") == 2
+    page = Page(found._repr_html_())
+    assert page.tables == [[["score", "n 10"], ["0.4", "0.3429"], ["0.99", "-"]]]
+    assert page.paragraphs[0] == ("Expected positivity differs most at score 0.4 with n 10 and tau 1: it is 0.3429.")
+    assert len(Page(limen.bias(tau=[1, 2], evidence=[1, 2, 3])._repr_html_()).tables) == 2
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,12 @@ def test_display_draws_the_curves():
     for at, line in enumerate(display.lines_):
         np.testing.assert_array_equal(line.get_xdata(), [0.3, 0.5, 0.7])
         np.testing.assert_array_equal(line.get_ydata(), found.expected_positivity[3 * at : 3 * at + 3])
-    assert [line.get_label() for line in display.lines_] == ["n = 2", "n = 50"]
+    assert [line.get_label() for line in display.lines_] == ["2 training rows (n = 2)", "50 training rows (n = 50)"]
     assert display.points_ == []
-    assert display.ax_.get_title() == "tau = 3, xi = 0.25, omega = 0.5"
+    title = " ".join(display.ax_.get_title().split())
+    assert title.startswith(
+        "Expected test positivity by model score negatives kept 1 in 3 (tau = 3) priors: xi = 0.25 in"
+    )
     assert display.figure_ is display.ax_.figure
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("model score", "expected test positivity")
     both = limen.BiasDisplay.from_theory(tau=[1, 3], evidence=[2, 50], score=[0.5])
@@ -162,25 +165,31 @@ def test_display_draws_the_curves():
 
     paper = limen.BiasDisplay.from_paper(tau=10, simulate=2_000)
     assert [line.get_label() for line in paper.lines_] == [
-        "n = 2",
-        "n = 10",
-        "n = 50",
-        "tau = 1",
-        "tau = 3",
-        "tau = 10",
+        "2 training rows (n = 2)",
+        "10 training rows (n = 10)",
+        "50 training rows (n = 50)",
+        "all negatives kept (tau = 1)",
+        "negatives kept 1 in 3 (tau = 3)",
+        "negatives kept 1 in 10 (tau = 10)",
     ]
-    assert [ax.get_title() for ax in paper.ax_] == [
-        "tau = 10, xi = 0.25, omega = 0.5",
-        "n = 10, xi = 0.25, omega = 0.5",
+    assert [ax.get_title().splitlines()[1] for ax in paper.ax_] == [
+        "negatives kept 1 in 10 (tau = 10)",
+        "10 training rows (n = 10)",
     ]
     assert len(paper.points_) == 6
     drawn = paper.results[0].simulated
-    np.testing.assert_array_equal(paper.points_[1].lines[0].get_ydata(), drawn.test_positivity[drawn.evidence == 10])
+    own = drawn.evidence == 10
+    np.testing.assert_array_equal(paper.points_[1].lines[0].get_ydata(), drawn.test_positivity[own])
+    np.testing.assert_array_equal(paper.marks_[1].get_offsets()[:, 1], drawn.test_positivity[own])
+    assert np.argmax(paper.marks_[1].get_sizes()) == np.argmax(drawn.regions[own])  # areas are by regions
 
     _, axes = plt.subplots(1, 2)
     again = paper.plot(ax=axes)
     assert again.ax_[0] is axes[0]
     assert len(again.lines_) == 6
-    with pytest.raises(ValueError, match="BiasDisplay: 1 axes for 2 panels"):
-        paper.plot(ax=axes[0])
+    alone = paper.plot(ax=axes[0])
+    assert alone.ax_ is axes[0] and len(alone.lines_) == 3
+    assert "1 more panel not drawn" in alone.legends_[0].get_texts()[-1].get_text()
+    with pytest.raises(ValueError, match=r"BiasDisplay: 3 axes, must be one \(result 1\) or 2"):
+        paper.plot(ax=[*axes, axes[0]])
     plt.close("all")

@@ -6,6 +6,7 @@ import pickle
 import limen
 import numpy as np
 import pytest
+from rows import Page
 
 DATA = limen.simulate(prior=(1.5, 8.5), tau=5, regions=5_000, holdout_rows=20_000, test_rows=20_000, seed=3)
 
@@ -94,7 +95,9 @@ def test_report_by_cross_validation_with_evidence():
     curves = report.curves_to_pandas()
     assert isinstance(curves, pandas.DataFrame) and len(curves) == 6 * 5
     assert curves.groupby("calibrator")["ece_at"].count().tolist() == [4] * 6
-    assert "<caption>calibration on 20000 rows (hold-out, by cross-validation)" in report._repr_html_()
+    page = Page(report._repr_html_())
+    assert "calibration on 20,000 rows (hold-out, by cross-validation)" in page.paragraphs
+    assert page.tables[0][1][1].startswith(f"{report['raw'].ece[0]:.4f}")
     assert limen.correct_undersampling(DATA.holdout.score, tau=5).mean() == pytest.approx(
         (report["tau"].mean_probability * report.reliability.rows).sum() / 20_000
     )
@@ -142,7 +145,11 @@ def test_map_is_that_of_the_program(program, files):
     pandas.testing.assert_frame_equal(found.to_pandas(), written, check_dtype=False, rtol=0, atol=0)
     assert repr(found) == "<limen.PositivityMap: 4 levels, 6 bins, 20000 rows>"
     assert found.grid().shape == (4, 6) and found.grid("rows").sum() == 20_000
-    assert "share of positives" in found._repr_html_()
+    page = Page(found._repr_html_())
+    assert page.paragraphs[0].startswith("Share of positives by score bin and uncertainty")
+    assert [row[0] for row in page.tables[0]] == ["bin", *"654321"]
+    assert page.tables[0][-1][1].startswith(f"{found.positivity[0]:.4f} [{found.positivity_low[0]:.4f} to ")
+    assert page.tables[0][-1][1].endswith(f"], {found.rows[0]:,.0f}")
     edges = limen.positivity_map(*DATA.holdout.columns, uncertainty_edges=found.uncertainty_edges, bins=6)
     np.testing.assert_array_equal(edges.positivity, found.positivity)
     with pytest.raises(ValueError, match="bins is 0, must be 1 to 10000"):
@@ -161,8 +168,8 @@ def test_displays_draw_what_was_found():
     np.testing.assert_array_equal(shown.reliability_lines_["ist"].get_ydata(), shown.report.reliability.positivity)
     assert "raw" not in shown.lines_  # far above the others, here
     assert set(limen.CalibrationDisplay(report=shown.report).plot(columns=["raw", "ist"]).lines_) == {"raw", "ist"}
-    with pytest.raises(ValueError, match="1 axes, must be two"):
-        display.plot(ax=plt.gca())
+    assert display.plot(ax=plt.gca()).ax_ is plt.gca()
+    assert display.lines_ == [] and len(display.texts_) == 10
     plt.close("all")
 
 

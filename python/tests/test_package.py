@@ -63,9 +63,9 @@ def test_unknown_names_are_refused():
     assert {"fit_boundary", "BoundaryClassifier"} <= set(dir(limen))
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(limen.__path__)])
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.walk_packages(limen.__path__, "limen.")])
 def test_examples_in_docstrings(name):
-    module = importlib.import_module(f"limen.{name}")
+    module = importlib.import_module(name)
     result = doctest.testmod(module)
     assert result.failed == 0
 

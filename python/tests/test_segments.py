@@ -7,6 +7,7 @@ import subprocess
 import limen
 import numpy as np
 import pytest
+from rows import Page
 
 Y = [1, 1, 0, 1, 0, 0, 1, 0]
 SCORE = [0.9, 0.8, 0.7, 0.6, 0.95, 0.85, 0.75, 0.65]
@@ -40,8 +41,12 @@ def test_a_threshold_for_each_value_without_an_uncertainty():
     assert found.segments["DE"].flagged == 4 and found.segments["FR"].flagged == 0
     assert found.to_dict()["segments"][0]["segment"] == "DE"
     assert "DE" in str(boundary) and "never" in str(boundary) and "2 segments" in repr(boundary)
-    assert "<td>DE</td>" in boundary._repr_html_()
-    assert "<td>0</td>" in limen.fit_boundary(Y, SCORE, SCORE, min_precision=0.5, method="st")._repr_html_()
+    lines = Page(boundary._repr_html_()).tables[0]
+    assert [line[:3] for line in lines[1:]] == [["DE", "all rows", ">= 0.6"], ["FR", "all rows", "never"]]
+    one = limen.fit_boundary(Y, SCORE, SCORE, min_precision=0.5, method="st")
+    assert Page(one._repr_html_()).tables[0][1][:2] == ["0", "all rows"]
+    pytest.importorskip("pandas")
+    assert boundary.to_pandas()["segment"].tolist() == ["DE", "FR"]
 
 
 def test_each_keeps_its_bound_or_flags_nothing():

@@ -4,7 +4,7 @@ import json
 import limen
 import numpy as np
 import pytest
-from rows import make_rows
+from rows import Page, make_rows
 
 ROWS = make_rows(2000, seed=1)
 
@@ -37,10 +37,10 @@ def test_sweep_has_a_frame_and_html():
     assert table.loc[2, "all"] == pytest.approx(0.5)
     assert np.isnan(table.loc[2, 1])
     assert frame["best"].tolist() == [False, False, False, True]
-    page = found._repr_html_()
-    assert "<td><b>+50.0% *</b></td>" in page
-    assert page.count("<td>infeasible</td>") == 2
-    assert found.why in page
+    page = Page(found._repr_html_())
+    assert [row[0] for row in page.tables[0]] == ["levels \\ bins", "1", "2"]
+    assert page.tables[0][2][1] == "infeasible" and page.tables[0][2][2].startswith("+50.0% *")
+    assert page.paragraphs[0].rstrip(".").lower() == found.why.lower()
 
 
 @pytest.mark.parametrize("goal", [{"min_precision": 0.6}, {"cost": (1, 3)}])
