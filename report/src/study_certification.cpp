@@ -8,7 +8,7 @@
 namespace limen::report {
 namespace {
 
-constexpr std::size_t kMostSteps = 40;
+constexpr std::size_t kMostSteps = 30;
 
 std::vector<std::size_t> shown_steps(std::size_t steps, const std::optional<std::size_t>& accepted) {
   std::vector<std::size_t> shown;

@@ -155,7 +155,7 @@ struct StudyCertification {
   std::optional<Guarantee> guarantee = std::nullopt;
   double level = 0.05;              ///< of each test: 1 - confidence
   std::size_t num_steps = 0;        ///< of the walk
-  std::vector<WalkStep> steps;      ///< at most 40 of them
+  std::vector<WalkStep> steps;      ///< at most 30 of them
   std::optional<std::size_t> last;  ///< of these, the last one that was accepted
   bool betting = false;
 };
