@@ -75,7 +75,8 @@ Compared read_compared(const std::string& path) {
   } catch (const nlohmann::json::exception&) {
     throw InvalidInput(shown(path), "is not what limen compare --json prints");
   }
-  if (compared.bounds.empty()) throw InvalidInput(shown(path), "has no bounds: it is not what limen compare --json prints");
+  if (compared.bounds.empty())
+    throw InvalidInput(shown(path), "has no bounds: it is not what limen compare --json prints");
   return compared;
 }
 
@@ -85,8 +86,8 @@ std::vector<report::TrainingCurve> training_of(const std::string& folder) {
   std::map<int, report::TrainingCurve> curves;
   for (const train::EpochReport& epoch : card.history) {
     report::TrainingCurve& curve = curves[epoch.member];
-    curve.name = card.members > 1 ? fmt::format("network {}", epoch.member + 1)
-                                  : fmt::format("seed {}", card.training.seed);
+    curve.name =
+        card.members > 1 ? fmt::format("network {}", epoch.member + 1) : fmt::format("seed {}", card.training.seed);
     if (epoch.is_best) curve.selected = epoch.epoch;
     report::TrainingEpoch& entry = curve.epochs.emplace_back();
     entry.epoch = epoch.epoch;
@@ -177,7 +178,8 @@ void add_seconds(report::Study& study, const Compared& compared) {
 }
 
 int run(ReportFlags flags, const CLI::App& verb) {
-  if (flags.output.empty() && !flags.json) throw InvalidInput("report: name the page with -o, or print the study with --json");
+  if (flags.output.empty() && !flags.json)
+    throw InvalidInput("report: name the page with -o, or print the study with --json");
   if (flags.output == "-" && flags.json) throw InvalidInput("report: -o - and --json both write to stdout; give one");
   std::vector<std::string> files = flags.inputs;
   files.insert(files.end(), flags.test.begin(), flags.test.end());
@@ -210,9 +212,8 @@ int run(ReportFlags flags, const CLI::App& verb) {
   }
   if (flags.title.empty()) options.title = options.holdout.name;
   const Samples test_rows = test ? test->samples() : Samples{};
-  report::Study study = in_table(options.holdout.name, [&] {
-    return compute_study(holdout.samples(), test ? &test_rows : nullptr, options);
-  });
+  report::Study study = in_table(
+      options.holdout.name, [&] { return compute_study(holdout.samples(), test ? &test_rows : nullptr, options); });
   study.training = training;
   if (compared) add_seconds(study, *compared);
 
@@ -238,21 +239,27 @@ int run(ReportFlags flags, const CLI::App& verb) {
 
 void add_report(CLI::App& program, Action& action) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App* verb = program.add_subcommand("report", "One HTML page: the decision, its gain and its guarantee, bound by bound");
+  CLI::App* verb =
+      program.add_subcommand("report", "One HTML page: the decision, its gain and its guarantee, bound by bound");
   verb->add_option("HOLDOUT", flags->inputs, "Predictions with label to decide on, one or more files; - for stdin")
       ->required();
   verb->add_option("-o,--output", flags->output, "Write the page here, - for stdout");
-  verb->add_option("--test", flags->test, "Predictions with label to judge on")->delimiter(',')->allow_extra_args(false);
+  verb->add_option("--test", flags->test, "Predictions with label to judge on")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_objective_flags(*verb, flags->objective);
   FlagGroup group(*verb);
   group.add("--bounds", flags->bounds, "B,B,...", "Other bounds to look at [about 60 round numbers]");
-  group.add("--methods", flags->methods, "M,M,...", "The first one decides; all: auto and all others [auto,st,exact,smooth]");
+  group.add("--methods", flags->methods, "M,M,...",
+            "The first one decides; all: auto and all others [auto,st,exact,smooth]");
   group.add("--interval", flags->interval, "C", "Confidence of intervals and bands")
       ->check(CLI::Range(0.5, 0.999999).description(""));
   group.add("--title", flags->title, "TEXT", "Of the page [the hold-out's name]");
   group.toggle("--timings", flags->timings, "How long each fit took; the page is then another one every time");
   FlagGroup promise(*verb, "Promise");
-  promise.add("--confidence", flags->confidence, "C", "Certify every bound for deployment with this probability, such as 0.95")
+  promise
+      .add("--confidence", flags->confidence, "C",
+           "Certify every bound for deployment with this probability, such as 0.95")
       ->expected(1)
       ->take_last();
   promise.add("--seed", flags->seed, "SEED", "With --confidence: which rows learn and which are tested");
@@ -270,7 +277,8 @@ void add_report(CLI::App& program, Action& action) {
   verb->add_flag("--json", flags->json, "Print the study as JSON (docs/study.md)");
   verb->footer(
       "Example: limen report holdout.csv --test test.csv --precision 0.3 -o report.html\n"
-      "limen report holdout.csv --boundary b.json --confidence 0.9 -o report.html starts from a boundary of limen fit.\n"
+      "limen report holdout.csv --boundary b.json --confidence 0.9 -o report.html starts from a boundary of limen "
+      "fit.\n"
       "The page needs nothing beside itself and is the same, byte for byte, for the same input.\n"
       "Exit code 3: the bound that was asked for cannot be met, or not certified; the page says so.");
   verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });

@@ -73,7 +73,8 @@ std::pair<std::string, bool> promise_of(const DecisionFacts& facts) {
     return {"None: nothing was certified. Figures of the hold-out are no promise for other rows.", false};
   }
   const StudyCertification& found = *facts.certification;
-  if (!found.guarantee) return {"None: " + promise_text(facts.objective) + " cannot be certified: " + found.why + ".", false};
+  if (!found.guarantee)
+    return {"None: " + promise_text(facts.objective) + " cannot be certified: " + found.why + ".", false};
   return {guarantee_text(facts.objective, *found.guarantee) + ", of the certified boundary, whose " +
               maximized_name(facts.objective) + " on the hold-out is " +
               ratio_text(reached(facts.objective, found.holdout)) + ".",
@@ -144,7 +145,8 @@ StudyDecision decision_in_words(const DecisionFacts& facts) {
     decision.sentence = upper_first(bound_text(facts.objective)) + " cannot be met by " +
                         std::string(to_string(facts.method)) + " on this hold-out";
     if (cell.best) {
-      decision.sentence += "; the best attainable " + constraint_name(facts.objective) + " is " + ratio_text(*cell.best);
+      decision.sentence +=
+          "; the best attainable " + constraint_name(facts.objective) + " is " + ratio_text(*cell.best);
     }
     decision.sentence += ".";
     if (facts.single.status != CellStatus::kInfeasible && facts.method != Method::kSt) {

@@ -52,8 +52,7 @@ CertifiedRule certify_at(const Samples& holdout, const Objective& objective, con
   for (const std::size_t step : shown_steps(found.steps.size(), found.accepted)) {
     const CertifiedStep& of = found.steps[step];
     if (found.accepted && step == *found.accepted) shown.last = shown.steps.size();
-    shown.steps.push_back(
-        {step, of.flagged, constraint_value(objective, tested, of.flagged), of.p_value, of.accepted});
+    shown.steps.push_back({step, of.flagged, constraint_value(objective, tested, of.flagged), of.p_value, of.accepted});
   }
   if (found.boundary) {
     result.rule = found.boundary->rule;

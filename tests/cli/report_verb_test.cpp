@@ -63,7 +63,8 @@ TEST_F(Report, WritesAPageOfTheStudyThatJsonPrints) {
 TEST_F(Report, SwapsAreWhatTheVerbPrints) {
   (void)output_of({"fit", "h.csv", "--precision", "0.6", "--method", "st", "-o", "st"});
   (void)output_of({"fit", "h.csv", "--precision", "0.6", "--method", "exact", "-o", "exact"});
-  const Json study = json_of({"report", "h.csv", "--precision", "0.6", "--bounds", "0.7", "--methods", "exact", "--json"});
+  const Json study =
+      json_of({"report", "h.csv", "--precision", "0.6", "--bounds", "0.7", "--methods", "exact", "--json"});
   Json swaps = json_of({"swaps", "st", "exact", "h.csv", "--json"});
   swaps.erase("columns");
   EXPECT_EQ(study["swaps"][0], swaps);
@@ -93,9 +94,8 @@ TEST_F(Report, StartsFromWhatOtherVerbsWrote) {
   expect_refused({"report", "h.csv", "--boundary", "b.json", "--precision", "0.7", "-o", "r.html"},
                  {"b.json", "was fitted for most recall with precision >= 0.6"});
 
-  const std::string compared = output_of(
-      {"compare", "--holdout", "h.csv", "--test", "t.csv", "--precision", "0.5,0.6", "--methods", "st,mist", "--timings",
-       "--json"});
+  const std::string compared = output_of({"compare", "--holdout", "h.csv", "--test", "t.csv", "--precision", "0.5,0.6",
+                                          "--methods", "st,mist", "--timings", "--json"});
   write_file("c.json", compared);
   const Json again = json_of({"report", "h.csv", "--compare", "c.json", "--json"});
   EXPECT_EQ(again["bounds"], Json({0.5, 0.6}));
@@ -108,8 +108,8 @@ TEST_F(Report, StartsFromWhatOtherVerbsWrote) {
 }
 
 TEST_F(Report, ShowsTheTheorysBias) {
-  const Json study = json_of(
-      {"report", "h.csv", "--precision", "0.6", "--bounds", "0.7", "--methods", "st", "--tau", "3,5", "--xi", "0.2", "--json"});
+  const Json study = json_of({"report", "h.csv", "--precision", "0.6", "--bounds", "0.7", "--methods", "st", "--tau",
+                              "3,5", "--xi", "0.2", "--json"});
   EXPECT_EQ(study["bias"], json_of({"bias", "--tau", "3,5", "--xi", "0.2", "--json"}));
 }
 
@@ -137,7 +137,8 @@ TEST_F(Report, ReadsTablesAsEveryVerb) {
 
 TEST_F(Report, TakesWeights) {
   write_file("w.csv", tied_table(3, 900, true));
-  const RunResult result = run({"report", "w.csv", "--precision", "0.6", "--bounds", "0.5", "--methods", "all", "--json"});
+  const RunResult result =
+      run({"report", "w.csv", "--precision", "0.6", "--bounds", "0.5", "--methods", "all", "--json"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "vw-dpmt takes no weights and is left out\n");
   const Json study = Json::parse(result.out);
@@ -154,7 +155,8 @@ TEST_F(Report, RefusesBadUse) {
   expect_refused({"report", "h.csv", "--fbeta", "1", "-o", "r.html"}, {"F-beta", "no bound to look along"});
   expect_refused({"report", "one.csv", "--precision", "0.6", "-o", "r.html"}, {"one.csv", "one class only"});
   expect_refused({"report", "h.csv", "--precision", "0.6", "--methods", "best", "-o", "r.html"}, {"--methods", "best"});
-  expect_refused({"report", "h.csv", "--precision", "0.6", "--bounds", "70", "-o", "r.html"}, {"--bounds", "70% is 0.7"});
+  expect_refused({"report", "h.csv", "--precision", "0.6", "--bounds", "70", "-o", "r.html"},
+                 {"--bounds", "70% is 0.7"});
   expect_refused({"report", "h.csv", "--precision", "0.6", "--confidence", "2", "-o", "r.html"}, {"--confidence", "2"});
   expect_refused({"report", "h.csv", "--precision", "0.6", "-o", "h.csv"}, {"h.csv", "is the input"});
   expect_refused({"report", "none.csv", "--precision", "0.6", "-o", "r.html"}, {"none.csv"});
@@ -198,7 +200,8 @@ TEST_F(Report, OfAFitHasItsBoundaryAsDecision) {
     EXPECT_EQ(study["certification"][start]["guarantee"], boundary["guarantee"]);
     EXPECT_THAT(study["decision"][start]["guarantee"].get<std::string>(), StartsWith("Certified with 80%"));
   }
-  expect_refused({"fit", "h.csv", "--cost-fp", "1", "--cost-fn", "2", "--report", "x.html"}, {"no bound to look along"});
+  expect_refused({"fit", "h.csv", "--cost-fp", "1", "--cost-fn", "2", "--report", "x.html"},
+                 {"no bound to look along"});
   expect_refused({"fit", "h.csv", "--precision", "0.6", "--segment", "label", "--report", "x.html"}, {"--report"});
 }
 

@@ -54,8 +54,7 @@ std::pair<int, int> check_cells(const Study& study, const Samples& holdout, cons
     EXPECT_EQ(method.at.size(), study.bounds.size());
     for (std::size_t bound = 0; bound < study.bounds.size(); ++bound) {
       SCOPED_TRACE(std::string(to_string(method.method)) + " at " + to_string(study.bounds[bound]));
-      const FitResult fit =
-          fit_boundary(holdout, objective_at(study, bound), fit_options_of(method.method, options));
+      const FitResult fit = fit_boundary(holdout, objective_at(study, bound), fit_options_of(method.method, options));
       const StudyCell& cell = method.at[bound];
       EXPECT_EQ(cell.rule.has_value(), fit.boundary.has_value());
       if (!cell.rule || !fit.boundary) {
@@ -127,8 +126,8 @@ TEST(ComputeStudy, TakesBoundsOnOtherFigures) {
   const SampleTable holdout = table_of("continuous", 600, 4);
   const Samples rows = holdout.samples();
   const Rational bound{1, 5};
-  for (const Objective& objective : {max_precision_at_recall(bound), max_recall_at_false_positive_rate(bound),
-                                     max_recall_at_flag_rate(bound)}) {
+  for (const Objective& objective :
+       {max_precision_at_recall(bound), max_recall_at_false_positive_rate(bound), max_recall_at_flag_rate(bound)}) {
     SCOPED_TRACE(describe(objective));
     StudyOptions options = quick(0.5);
     options.objective = objective;
@@ -289,13 +288,20 @@ TEST(ComputeStudy, LooksAtDegenerateHoldouts) {
     std::vector<std::uint8_t> label;
   };
   const std::vector<Case> cases = {
-      {"equal scores", std::vector<double>(12, 0.5), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}},
-      {"constant uncertainty", {.1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .96, .97}, std::vector<double>(12, 1), {0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1}},
+      {"equal scores",
+       std::vector<double>(12, 0.5),
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+       {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}},
+      {"constant uncertainty",
+       {.1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .96, .97},
+       std::vector<double>(12, 1),
+       {0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1}},
       {"two rows", {.1, .9}, {1, 2}, {0, 1}},
   };
   for (const Case& shape : cases) {
     SCOPED_TRACE(shape.name);
-    const Samples rows{std::span<const double>(shape.score), std::span<const double>(shape.uncertainty), shape.label, {}};
+    const Samples rows{
+        std::span<const double>(shape.score), std::span<const double>(shape.uncertainty), shape.label, {}};
     StudyOptions options;
     options.objective = max_recall_at_precision(decimal_rational(0.9));
     options.methods = kAll;
@@ -410,8 +416,7 @@ TEST(DecisionInWords, SaysWhatIsGainedAndWhatIsNot) {
             "At precision 0.3 or more, exact on 3 levels (chosen by auto) has recall 0.5500 on the hold-out, flagging "
             "150 of 1,000 rows. One threshold has recall 0.5000 there: a gain of 10.0% on the hold-out, expected on "
             "other rows 8.0% (2.0% to 14.0%). Nothing is certified.");
-  EXPECT_EQ(decision.guarantee,
-            "None: nothing was certified. Figures of the hold-out are no promise for other rows.");
+  EXPECT_EQ(decision.guarantee, "None: nothing was certified. Figures of the hold-out are no promise for other rows.");
 
   decision = decision_in_words(facts_of(0.55, 0.5, ExpectedGain{0.08, -0.02, 0.18}));
   EXPECT_EQ(decision.gains, Gains::kUnsure);

@@ -20,7 +20,7 @@ struct CompareOptions {
   std::vector<Method> methods = all_methods();
   std::vector<Rational> precision_bounds;
   bool timings = false;  ///< also how long each fit took
-  FitOptions fit;  ///< levels, bins (neither for ST and `auto`), binning and threads; `method` is ignored
+  FitOptions fit;        ///< levels, bins (neither for ST and `auto`), binning and threads; `method` is ignored
 };
 
 /// One method at one bound on one pair.
