@@ -7,28 +7,12 @@
 
 #include "flags.h"
 #include "limen/promise/binomial.h"
+#include "limen/report/decision.h"
 #include "text.h"
 #include "verbs.h"
 
 namespace limen::cli {
-namespace {
-
-/// "precision >= 0.9".
-std::string promise_text(const Objective& objective) {
-  const double bound = objective.bound.to_double();
-  switch (objective.goal) {
-    case Goal::kPrecision:
-      return fmt::format("precision >= {:g}", bound);
-    case Goal::kRecall:
-      return fmt::format("recall >= {:g}", bound);
-    case Goal::kFalsePositiveRate:
-      return fmt::format("false-positive rate <= {:g}", bound);
-    default:
-      return fmt::format("flagged fraction <= {:g}", bound);
-  }
-}
-
-}  // namespace
+using report::promise_text;
 
 void add_certify_flags(CLI::App& verb, CertifyFlags& flags, TableFlags& table) {
   FlagGroup group(verb, "Promise");
@@ -93,18 +77,7 @@ int report_not_certifiable(const std::string& name, bool json, const Objective& 
   }
   std::string what = fmt::format("limen: {}: cannot be certified: {} with {:g}% confidence", name,
                                  promise_text(objective), 100 * options.confidence);
-  if (found.steps.empty()) {
-    what += "; there are too few rows to learn from";
-  } else if (found.attainable) {
-    what += fmt::format("; these rows come nearest to a bound of {:.3g}", *found.attainable);
-  }
-  const std::int64_t rows = found.tested.rows + found.learning.rows;
-  if (found.rows_needed) {
-    what += fmt::format("; about {} labelled rows would be needed, there are {} (limen plan tells more)",
-                        count_text(static_cast<double>(*found.rows_needed)), count_text(static_cast<double>(rows)));
-  } else if (!found.steps.empty()) {
-    what += "; no boundary that was tested does better than the bound on these rows, so more of them would not help";
-  }
+  if (const std::string why = report::why_not_certified(found); !why.empty()) what += "; " + why;
   fmt::print(stderr, "{}\n", what);
   return kInfeasible;
 }

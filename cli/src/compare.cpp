@@ -9,6 +9,7 @@
 
 #include "limen/base/error.h"
 #include "options.h"
+#include "report_page.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -23,22 +24,10 @@ struct CompareFlags {
   BinningFlags binning;
   std::string levels_from = "top";
   TableFlags table;
+  std::string report;
+  bool timings = false;
   bool json = false;
 };
-
-std::vector<Method> parse_methods(const std::string& text) {
-  if (text == "all") return all_methods();
-  std::vector<Method> methods;
-  for (std::string name : CLI::detail::split(text, ',')) {
-    try {
-      const Method method = parse_method(CLI::detail::trim(name));
-      if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
-    } catch (const InvalidInput& error) {
-      throw InvalidInput("--methods", error.problem() + ", or all");
-    }
-  }
-  return methods;
-}
 
 std::string with_sd(double mean, double sd, bool several) {
   return several ? fmt::format("{:.4f} +-{:.4f}", mean, sd) : ratio_text(mean);
@@ -126,6 +115,7 @@ Json json_of(const MethodSummary& summary) {
                       {"test_recall", trial.test.recall()},
                       {"test_recall_interval", interval(trial.test.recall_interval())},
                       {"matched_recall", trial.matched_recall}});
+    if (trial.seconds) trials.back()["seconds"] = *trial.seconds;
   }
   const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
   return {{"method", to_string(summary.method)},
@@ -153,7 +143,25 @@ void check_classes(const Samples& samples, const std::string& path) {
                                  samples.weight.empty() ? "" : " has any weight"));
 }
 
-int run(const CompareFlags& flags) {
+/// The study of the first pair: its methods at its bounds, the first of which is where the slider begins.
+report::Study study_of(const CompareFlags& flags, const CLI::App& verb, const CompareOptions& asked,
+                       const table::Predictions& holdout, const table::Predictions& test) {
+  report::StudyOptions options = study_options(verb, flags.table);
+  options.objective = max_recall_at_precision(asked.precision_bounds.front());
+  options.bounds = asked.precision_bounds;
+  options.methods = asked.methods;
+  const auto decides = std::ranges::find(options.methods, Method::kAuto);
+  if (decides != options.methods.end()) std::rotate(options.methods.begin(), decides, decides + 1);
+  options.fit = asked.fit;
+  options.num_threads = asked.fit.num_threads;
+  options.timings = flags.timings;
+  options.holdout = {shown(flags.holdout[0]), holdout.rows_dropped};
+  options.test = {shown(flags.test[0]), test.rows_dropped};
+  const Samples test_rows = test.samples();
+  return in_table(shown(flags.holdout[0]), [&] { return compute_study(holdout.samples(), &test_rows, options); });
+}
+
+int run(const CompareFlags& flags, const CLI::App& verb) {
   if (flags.holdout.size() != flags.test.size()) {
     throw InvalidInput(fmt::format("{} --holdout files and {} --test files: they go in pairs", flags.holdout.size(),
                                    flags.test.size()));
@@ -166,6 +174,8 @@ int run(const CompareFlags& flags) {
   std::vector<std::string> inputs = flags.holdout;
   inputs.insert(inputs.end(), flags.test.begin(), flags.test.end());
   check_stdin_once(inputs);
+  options.timings = flags.timings;
+  const auto page = open_output(flags.report, inputs);
   std::list<table::Predictions> tables;
   std::vector<SamplePair> pairs;
   for (std::size_t pair = 0; pair < flags.holdout.size(); ++pair) {
@@ -182,6 +192,7 @@ int run(const CompareFlags& flags) {
   }
   const std::vector<MethodSummary> summaries =
       in_table(shown(flags.holdout), [&] { return compare_methods(pairs, options); });
+  if (page) write_report(*page, study_of(flags, verb, options, tables.front(), *std::next(tables.begin())));
   if (weighted && flags.methods == "all") fmt::print(stderr, "vw-dpmt takes no weights and is left out\n");
   if (flags.json) {
     Json report = Json::array();
@@ -205,11 +216,13 @@ void add_compare(CLI::App& program, Action& action) {
   add_binning_flags(*verb, flags->binning, "500 for the paper's methods, else all");
   add_levels_from_flag(*verb, flags->levels_from);
   add_table_flags(*verb, flags->table, true);
+  add_report_flag(*verb, flags->report, "of the first pair, its methods at these bounds");
+  verb->add_flag("--timings", flags->timings, "With --json and --report: how long each fit took");
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(
       "Example: limen compare --holdout h.csv --test t.csv --precision 0.7,0.8,0.9\n"
       "st always uses every distinct score: a gain is measured against the best single threshold.");
-  verb->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  verb->callback([flags, verb, &action] { action = [flags, verb] { return run(*flags, *verb); }; });
 }
 
 }  // namespace limen::cli

@@ -17,6 +17,7 @@
 #include "limen/promise/certify.h"
 #include "limen/table/counts.h"
 #include "options.h"
+#include "report_page.h"
 #include "review.h"
 #include "segments.h"
 #include "text.h"
@@ -31,6 +32,7 @@ struct FitFlags {
   std::string edges;
   std::string max_memory;
   std::string output;
+  std::string report;
   std::string method;  // empty: see method_of
   ObjectiveFlags objective;
   BinningFlags binning;
@@ -593,8 +595,48 @@ int run_segments(const FitFlags& flags, const Objective& objective, const FitOpt
   return kDone;
 }
 
+/// The study whose decision, at the bound of the fit, is the boundary that was fitted.
+report::StudyOptions report_options(const FitFlags& flags, const CLI::App& verb, const Objective& objective,
+                                    const FitOptions& options, const std::optional<CertifyOptions>& certifying) {
+  report::StudyOptions study = study_options(verb, flags.table);
+  study.objective = objective;
+  study.fit = options;
+  study.num_threads = options.num_threads;
+  study.methods.insert(study.methods.begin(), options.method);
+  study.holdout.name = shown(flags.inputs);
+  if (certifying) {
+    study.certified_confidence = certifying->confidence;
+    study.seed = certifying->seed;
+  }
+  return study;
+}
+
+/// What a report cannot show, before anything is read.
+void check_report_flags(const FitFlags& flags, const report::StudyOptions& study) {
+  if (!flags.counts.empty()) throw InvalidInput("--report", "needs the rows, not --counts");
+  if (!flags.segments.column.empty()) throw InvalidInput("--report", "does not go with --segment yet");
+  if (!flags.table.read.columns.group.empty()) throw InvalidInput("--report", "does not go with --group yet");
+  report::StudyOptions checked = study;
+  checked.fit.sweep_levels = checked.fit.sweep_bins = false;  // the numbers are those of the fit
+  validate(checked);
+}
+
+report::Study study_of_fit(report::StudyOptions study, const table::Predictions& rows, const Boundary& boundary) {
+  if (study.fit.sweep_levels || study.fit.sweep_bins) {
+    study.fit.sweep_levels = study.fit.sweep_bins = false;
+    study.fit.levels = static_cast<int>(boundary.rule.score_thresholds.size());
+    study.fit.bins = BinCount{boundary.bins};
+  }
+  study.boundary = boundary;
+  study.holdout.rows_dropped = rows.rows_dropped;
+  return in_table(study.holdout.name, [&] { return compute_study(rows.samples(), nullptr, study); });
+}
+
 int run(const FitFlags& flags, const CLI::App& verb) {
-  if (is_given(flags.classes)) return run_classes(flags, verb);
+  if (is_given(flags.classes)) {
+    if (!flags.report.empty()) throw InvalidInput("--report", "does not go with several classes yet");
+    return run_classes(flags, verb);
+  }
   const bool counted = !flags.counts.empty();
   if (counted == !flags.inputs.empty())
     throw InvalidInput("fit: give either PRED, one or more prediction files, or --counts");
@@ -636,16 +678,20 @@ int run(const FitFlags& flags, const CLI::App& verb) {
     }
     validate(*certifying);
   }
+  const report::StudyOptions study = report_options(flags, verb, objective, options, certifying);
+  if (!flags.report.empty()) check_report_flags(flags, study);
   (void)make_segment_options(flags.segments);
   if (!flags.segments.column.empty()) return run_segments(flags, objective, options, certifying);
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
+  const auto page = open_output(flags.report, inputs);
   const std::string name = shown(inputs);
 
   const bool shows_table = !flags.json && flags.output != "-";
   const bool with_single = shows_table && (options.method != Method::kSt || certifying);
   Fitted fitted;
+  Holdout holdout;
   std::optional<BootstrapFit> bootstrap;
   const bool resamples = flags.bootstrap.replicates > 0;
   if (resamples && counted) throw InvalidInput("--bootstrap", "needs the rows, not --counts");
@@ -657,7 +703,10 @@ int run(const FitFlags& flags, const CLI::App& verb) {
       if (review && fitted.fit.boundary) fitted.review = fit_review(*fitted.fit.boundary, grid, *review);
     });
   } else {
-    const Holdout holdout = open_holdout(flags);
+    holdout = open_holdout(flags);
+    if (page && !holdout.rows) {
+      throw InvalidInput("--report", "needs the rows in memory; give a larger --max-memory");
+    }
     fitted = in_table(name, [&] { return fit_holdout(holdout, objective, options, with_single, review, certifying); });
     if (resamples && fitted.fit.boundary) {
       if (!holdout.rows) throw InvalidInput("--bootstrap", "needs the rows in memory; give a larger --max-memory");
@@ -689,6 +738,8 @@ int run(const FitFlags& flags, const CLI::App& verb) {
                result.levels_used);
   }
   const std::string json = to_json(boundary);
+  // Written before the boundary: whoever finds that has the report too.
+  if (page) write_report(*page, study_of_fit(study, *holdout.rows, boundary));
   if (output) {
     output->write(json);
     output->commit();
@@ -733,6 +784,7 @@ void add_fit(CLI::App& program, Action& action) {
                    "Files that need more are gone through in batches [half of the machine's memory]")
       ->type_name("SIZE");
   verb->add_option("-o,--output", flags->output, "Write the boundary here (JSON), - for stdout");
+  add_report_flag(*verb, flags->report, "of this hold-out, with this boundary as its decision");
   std::vector<std::string> methods;
   for (const MethodInfo& info : method_table()) methods.emplace_back(info.name);
   verb->add_option("--method", flags->method,

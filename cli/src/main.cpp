@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   add_monitor(program, action);
   add_calibrate(program, action);
   add_bias(program, action);
+  add_report(program, action);
   add_train(program, action);
   add_predict(program, action);
   for (CLI::App* verb : program.get_subcommands({})) verb->get_formatter()->column_width(34);

@@ -15,6 +15,7 @@
 #include "limen/base/text.h"
 #include "limen/table/frames.h"
 #include "options.h"
+#include "report_page.h"
 #include "text.h"
 #include "verbs.h"
 
@@ -26,6 +27,7 @@ struct MonitorFlags {
   std::vector<std::string> inputs;
   std::string state;
   std::string reference;
+  std::string report;
   std::string time;
   std::string id;
   double alpha = MonitorOptions{}.alpha;
@@ -52,7 +54,7 @@ class MonitorRun {
 
   void read_reference(Monitor& monitor) const;
   /// Counts one table, unless it was counted before.
-  void count(const std::string& path, Monitor& monitor);
+  void count(const std::string& path, Monitor& monitor, report::MonitorPath& so_far);
   /// Throws InvalidInput when the value that was said to be positive was in none of the tables, nor in earlier ones.
   void check_positive(const Monitor& monitor) const;
 
@@ -196,7 +198,7 @@ void MonitorRun::read_reference(Monitor& monitor) const {
   say_left_out(shown(flags_.reference), rows.rows_dropped, "with missing or impossible values");
 }
 
-void MonitorRun::count(const std::string& path, Monitor& monitor) {
+void MonitorRun::count(const std::string& path, Monitor& monitor, report::MonitorPath& so_far) {
   const std::string name = shown(path);
   const table::TableFiles files(path);
   if (files.files().size() != 1) {
@@ -205,6 +207,7 @@ void MonitorRun::count(const std::string& path, Monitor& monitor) {
   }
   // Whether the table was counted before is known after its last row: rows are counted in a copy.
   Monitor with_table = monitor;
+  report::MonitorPath longer = so_far;
   RowsFingerprint fingerprint;
   std::uint64_t first_row = 0;
   dropped_ = 0;
@@ -217,7 +220,10 @@ void MonitorRun::count(const std::string& path, Monitor& monitor) {
                               .id = flags_.id.empty() ? nullptr : &batch.id,
                               .time = flags_.time.empty() ? nullptr : &batch.time};
     fingerprint.add(rows);
-    in_table(name, [&] { with_table.update(rows); });
+    in_table(name, [&] {
+      if (flags_.report.empty()) return with_table.update(rows);
+      longer.update(with_table, rows);
+    });
     first_row += frame.num_rows;
   });
   say_left_out(name, dropped_, "with missing or impossible values");
@@ -228,6 +234,7 @@ void MonitorRun::count(const std::string& path, Monitor& monitor) {
   }
   with_table.mark_counted(fingerprint.value());
   monitor = std::move(with_table);
+  so_far = std::move(longer);
 }
 
 void MonitorRun::check_positive(const Monitor& monitor) const {
@@ -354,7 +361,9 @@ int run(MonitorFlags flags, const CLI::App& verb) {
     if (goes_on) throw InvalidInput("--reference", "is taken by the run that begins a state");
     tables.read_reference(monitor);
   }
-  for (const std::string& path : flags.inputs) tables.count(path, monitor);
+  const auto page = open_output(flags.report, all);
+  report::MonitorPath so_far;
+  for (const std::string& path : flags.inputs) tables.count(path, monitor, so_far);
   tables.check_positive(monitor);
 
   if (!flags.state.empty() && !flags.inputs.empty()) {
@@ -367,6 +376,12 @@ int run(MonitorFlags flags, const CLI::App& verb) {
     output->commit();
   }
   const MonitorReport report = monitor.report();
+  if (page) {
+    report::StudyOptions options = study_options(verb, flags.table);
+    options.objective = boundary.objective;
+    options.holdout.name = shown(flags.boundary);
+    write_report(*page, monitor_study(boundary, so_far.finish(monitor), options));
+  }
   if (flags.json) {
     fmt::print("{}\n", to_json(report));
   } else {
@@ -399,6 +414,7 @@ void add_monitor(CLI::App& program, Action& action) {
   verb->add_option("--max-weight", flags->max_weight, "The largest weight that can come, for rows with weights")
       ->type_name("W");
   group.toggle("--ignore-weight", flags->ignore_weight, "Rows count once each, whatever their weights");
+  add_report_flag(*verb, flags->report, "of what was counted, with the way to it over this run's rows");
   add_table_flags(*verb, flags->table, true);
   verb->add_flag("--json", flags->json, "Print JSON");
   verb->footer(

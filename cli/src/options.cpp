@@ -272,6 +272,20 @@ std::vector<Rational> parse_bounds(const std::string& text, const std::string& f
   return bounds;
 }
 
+std::vector<Method> parse_methods(const std::string& text) {
+  if (text == "all") return all_methods();
+  std::vector<Method> methods;
+  for (std::string name : CLI::detail::split(text, ',')) {
+    try {
+      const Method method = parse_method(CLI::detail::trim(name));
+      if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
+    } catch (const InvalidInput& error) {
+      throw InvalidInput("--methods", error.problem() + ", or all");
+    }
+  }
+  return methods;
+}
+
 void check_stdin_once(const std::vector<std::string>& paths) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) throw InvalidInput("only one input can be stdin (-)");
 }

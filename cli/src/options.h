@@ -108,6 +108,9 @@ void add_bootstrap_flags(CLI::App& verb, BootstrapFlags& flags, const std::strin
 /// "0.7,0.8" as exact fractions; the flag is named in errors.
 [[nodiscard]] std::vector<Rational> parse_bounds(const std::string& text, const std::string& flag);
 
+/// "st,exact" or "all", for --methods; each once.
+[[nodiscard]] std::vector<Method> parse_methods(const std::string& text);
+
 /// A number >= 0 as an exact fraction; the flag is named in errors.
 [[nodiscard]] Rational parse_number(const std::string& text, const std::string& flag);
 

@@ -22,6 +22,7 @@ from limen._fit import Information, fit_boundary, informs
 from limen._monitor import Monitor, MonitorReport
 from limen._plan import Plan, PlannedTest, PlannedThreshold, plan
 from limen._positivity import PositivityMap, positivity_map
+from limen._report import Report, report
 from limen._resample import (
     Bootstrap,
     PairedComparison,
@@ -93,6 +94,7 @@ __all__ = [
     "LevelIsotonic",
     "MethodSummary",
     "NotCertifiableError",
+    "Report",
     "ReviewEvaluation",
     "Reviewed",
     "Segment",
@@ -128,6 +130,7 @@ __all__ = [
     "informs",
     "plan",
     "positivity_map",
+    "report",
     "simulate",
     "swaps",
     "sweep",

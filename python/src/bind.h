@@ -86,6 +86,7 @@ void bind_certify(nb::module_& module);
 void bind_classes(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);
+void bind_report(nb::module_& module);
 void bind_segments(nb::module_& module);
 void bind_studies(nb::module_& module);
 void bind_swaps(nb::module_& module);

@@ -91,6 +91,7 @@ NB_MODULE(_core, module) {
   limen::python::bind_classes(module);
   limen::python::bind_plan(module);
   limen::python::bind_monitor(module);
+  limen::python::bind_report(module);
   limen::python::bind_segments(module);
   limen::python::bind_studies(module);
   limen::python::bind_swaps(module);

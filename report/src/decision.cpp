@@ -73,11 +73,25 @@ std::pair<std::string, bool> promise_of(const DecisionFacts& facts) {
     return {"None: nothing was certified. Figures of the hold-out are no promise for other rows.", false};
   }
   const StudyCertification& found = *facts.certification;
-  if (!found.guarantee) return {"None: " + promise_text(facts.objective) + " cannot be certified: " + found.why, false};
+  if (!found.guarantee)
+    return {"None: " + promise_text(facts.objective) + " cannot be certified: " + found.why + ".", false};
   return {guarantee_text(facts.objective, *found.guarantee) + ", of the certified boundary, whose " +
               maximized_name(facts.objective) + " on the hold-out is " +
               ratio_text(reached(facts.objective, found.holdout)) + ".",
           true};
+}
+
+/// The same in the decision's sentence.
+std::string short_promise(const DecisionFacts& facts) {
+  const auto certified = [](const Guarantee& guarantee) {
+    return "with " + number_text(100 * guarantee.confidence) + "% confidence for " + guarantee.valid_for + ".";
+  };
+  if (facts.guarantee) return "Certified " + certified(*facts.guarantee);
+  if (facts.certification == nullptr) return "Nothing is certified.";
+  if (!facts.certification->guarantee) return "The bound cannot be certified on these rows.";
+  return "A boundary with " + maximized_name(facts.objective) + " " +
+         ratio_text(reached(facts.objective, facts.certification->holdout)) + " is certified " +
+         certified(*facts.certification->guarantee);
 }
 
 std::string upper_first(std::string text) {
@@ -131,7 +145,8 @@ StudyDecision decision_in_words(const DecisionFacts& facts) {
     decision.sentence = upper_first(bound_text(facts.objective)) + " cannot be met by " +
                         std::string(to_string(facts.method)) + " on this hold-out";
     if (cell.best) {
-      decision.sentence += "; the best attainable " + constraint_name(facts.objective) + " is " + ratio_text(*cell.best);
+      decision.sentence +=
+          "; the best attainable " + constraint_name(facts.objective) + " is " + ratio_text(*cell.best);
     }
     decision.sentence += ".";
     if (facts.single.status != CellStatus::kInfeasible && facts.method != Method::kSt) {
@@ -147,10 +162,7 @@ StudyDecision decision_in_words(const DecisionFacts& facts) {
     const std::string gain = gain_text(facts, decision.gains);
     if (!gain.empty()) decision.sentence += " " + gain;
   }
-  decision.sentence += " " + (is_promised ? decision.guarantee
-                              : facts.certification != nullptr
-                                  ? promise_text(facts.objective) + " cannot be certified on these rows."
-                                  : std::string("Nothing is certified."));
+  decision.sentence += " " + short_promise(facts);
   return decision;
 }
 

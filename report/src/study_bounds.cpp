@@ -16,9 +16,7 @@ Rational fraction(std::int64_t num, std::int64_t den) {
   return {num / common, den / common};
 }
 
-bool is_less(const Rational& a, const Rational& b) {
-  return detail::Wide{a.num} * b.den < detail::Wide{b.num} * a.den;
-}
+bool is_less(const Rational& a, const Rational& b) { return detail::Wide{a.num} * b.den < detail::Wide{b.num} * a.den; }
 
 /// Multiples of the finest of some round steps that leaves at most 60 of them in [low, high].
 std::vector<Rational> even_bounds(double low, double high) {

@@ -8,7 +8,7 @@
 namespace limen::report {
 namespace {
 
-constexpr std::size_t kMostSteps = 40;
+constexpr std::size_t kMostSteps = 30;
 
 std::vector<std::size_t> shown_steps(std::size_t steps, const std::optional<std::size_t>& accepted) {
   std::vector<std::size_t> shown;
@@ -52,8 +52,7 @@ CertifiedRule certify_at(const Samples& holdout, const Objective& objective, con
   for (const std::size_t step : shown_steps(found.steps.size(), found.accepted)) {
     const CertifiedStep& of = found.steps[step];
     if (found.accepted && step == *found.accepted) shown.last = shown.steps.size();
-    shown.steps.push_back(
-        {step, of.flagged, constraint_value(objective, tested, of.flagged), of.p_value, of.accepted});
+    shown.steps.push_back({step, of.flagged, constraint_value(objective, tested, of.flagged), of.p_value, of.accepted});
   }
   if (found.boundary) {
     result.rule = found.boundary->rule;

@@ -11,7 +11,7 @@ struct CertifiedRule {
   std::optional<Rule> rule = std::nullopt;
 };
 
-/// certify at one bound, as `limen fit --confidence` does. Of the walk at most 40 steps are kept, evenly spaced; the
+/// certify at one bound, as `limen fit --confidence` does. Of the walk at most 30 steps are kept, evenly spaced; the
 /// last one that was accepted and its neighbour are among them.
 [[nodiscard]] CertifiedRule certify_at(const Samples& holdout, const Objective& objective, const StudyOptions& options);
 

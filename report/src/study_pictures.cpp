@@ -97,8 +97,8 @@ CalibrationStudy calibration_of(const Samples& holdout, const Samples* test, con
   study.is_cross_validated = test == nullptr;
   study.folds = kCalibrationFolds;
   study.rows_dropped = test != nullptr ? options.test.rows_dropped : options.holdout.rows_dropped;
-  study.errors = judge_calibration_set(study.set, judged, test != nullptr ? JudgedOn::kTest : JudgedOn::kHoldout, {},
-                                       0, how);
+  study.errors =
+      judge_calibration_set(study.set, judged, test != nullptr ? JudgedOn::kTest : JudgedOn::kHoldout, {}, 0, how);
   return study;
 }
 
@@ -116,8 +116,8 @@ StudyPositivity positivity_of(const Samples& holdout, const HoldoutFits& fits, c
   return found;
 }
 
-/// Single thresholds, and the hull on the levels that `exact` has at this objective, each thinned to at most 200 points.
-/// Bands: exact intervals of recall at each point alone.
+/// Single thresholds, and the hull on the levels that `exact` has at this objective, each thinned to at most 200
+/// points. Bands: exact intervals of recall at each point alone.
 StudyFrontier frontier_of(const Samples& holdout, const HoldoutFits& fits, const Objective& objective,
                           const StudyOptions& options) {
   const Grid surface = fits.surface(objective, surface_levels(options));

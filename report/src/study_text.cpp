@@ -40,7 +40,7 @@ std::string bound_text(const Objective& objective) {
   switch (objective.goal) {
     case Goal::kRecall:
     case Goal::kPrecision:
-      return constraint_name(objective) + " " + bound + " or more";
+      return constraint_name(objective) + " " + bound + (objective.bound.num < objective.bound.den ? " or more" : "");
     default:
       return "a " + constraint_name(objective) + " of " + bound + " or less";
   }

@@ -267,19 +267,39 @@ void Model::save(const std::string& folder) const {
   write_whole((path / kCardFile).string(), json.dump(1) + "\n");
 }
 
+namespace {
+
+/// model.json of this format and version.
+nlohmann::json read_card_json(const std::string& folder) {
+  const std::string name = (std::filesystem::path(folder) / kCardFile).string();
+  nlohmann::json json = detail::JsonFields::parse(read_regular_file(name, kMostCardBytes), "model.json");
+  const detail::JsonFields fields(json, "model.json", "");
+  if (fields.text("format") != kFormat) fields.refuse("format", "is not limen-model");
+  const std::int64_t version = fields.integer("version", 1, std::numeric_limits<std::int32_t>::max());
+  if (version != kVersion) {
+    fields.refuse("version", "is " + std::to_string(version) + ", this limen reads " + std::to_string(kVersion) +
+                                 (version > kVersion ? "" : ": train anew"));
+  }
+  return json;
+}
+
+}  // namespace
+
+ModelCard load_card(const std::string& folder) {
+  try {
+    const nlohmann::json json = read_card_json(folder);
+    return read_card(detail::JsonFields(json, "model.json", ""));
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(folder, error.what());
+  }
+}
+
 Model Model::load(const std::string& folder, const std::string& device, int num_threads,
                   std::optional<NetworkKind> network) {
   const std::filesystem::path path(folder);
-  const std::string name = (path / kCardFile).string();
   try {
-    const nlohmann::json json = detail::JsonFields::parse(read_regular_file(name, kMostCardBytes), "model.json");
+    const nlohmann::json json = read_card_json(folder);
     const detail::JsonFields fields(json, "model.json", "");
-    if (fields.text("format") != kFormat) fields.refuse("format", "is not limen-model");
-    const std::int64_t version = fields.integer("version", 1, std::numeric_limits<std::int32_t>::max());
-    if (version != kVersion) {
-      fields.refuse("version", "is " + std::to_string(version) + ", this limen reads " + std::to_string(kVersion) +
-                                   (version > kVersion ? "" : ": train anew"));
-    }
     ModelCard card = read_card(fields);
     if (const std::string error = device_error(device, network); !error.empty()) {
       throw InvalidInput("device " + device, error);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -20,6 +21,10 @@
 
 namespace limen {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double mean_of(std::span<const double> values) {
   double sum = 0;
@@ -111,12 +116,14 @@ Confusion confusion_of(const Samples& samples, const Grid& grid, const Grid& bin
 /// `smooth`, whose rule is not made of the grid's own bins.
 Trial try_smooth(const SamplePair& pair, const PairCounts::Counted& counted, const Rational& bound) {
   const auto& [holdout, test] = counted;
+  const auto start = Clock::now();
   const Problem problem(holdout, max_recall_at_precision(bound));
   const SmoothFit smooth(holdout, problem.objective());
   const Chain chain = smooth.chain();
   Trial trial;
   trial.solution = detail::solve_on_chain(problem, chain);
   const Rule rule{holdout.edges, smooth.thresholds(trial.solution->taken)};
+  trial.seconds = seconds_since(start);
   const bool feasible = trial.solution->status != SolveStatus::kInfeasible;
   trial.holdout = pair.holdout.weight.empty() || !feasible
                       ? confusion_of(pair.holdout, holdout, holdout, trial.solution->taken)
@@ -132,7 +139,9 @@ Trial try_method(const SamplePair& pair, const PairCounts::Counted& counted, Met
                  const Rational& bound) {
   const auto& [holdout, test] = counted;
   Trial trial;
+  const auto start = Clock::now();
   trial.solution = solve(method, holdout, max_recall_at_precision(bound));
+  trial.seconds = seconds_since(start);
   trial.holdout = confusion_of(pair.holdout, holdout, holdout, trial.solution->taken);
   trial.test = confusion_of(pair.test, test, holdout, trial.solution->taken);
   trial.matched_recall = matched_recall(chain, totals_of(test).positives_low, bound);
@@ -151,10 +160,13 @@ std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method
     fit.method = method;
     std::vector<double> edges;
     FitResult chosen;
+    std::optional<double> choosing;
     if (method == Method::kAuto) {
       fit.levels = std::nullopt;
       fit.bins = std::nullopt;
+      const auto start = Clock::now();
       chosen = fit_boundary(pair.holdout, objective, fit);
+      choosing = seconds_since(start);
       fit.method = chosen.boundary ? chosen.boundary->method : Method::kSt;
       if (chosen.boundary) edges = chosen.boundary->rule.uncertainty_edges;
     } else {
@@ -178,6 +190,8 @@ std::vector<Trial> run(const SamplePair& pair, PairCounts& counts, Method method
       trial.test = evaluate(chosen.boundary->rule, pair.test).total;
     }
     trial.method = fit.method;
+    if (choosing) trial.seconds = choosing;
+    if (!options.timings) trial.seconds = std::nullopt;
     trial.gap = trial.solution->gap * counted.holdout.unit;
   }
   return trials;

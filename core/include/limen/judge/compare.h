@@ -19,7 +19,8 @@ struct SamplePair {
 struct CompareOptions {
   std::vector<Method> methods = all_methods();
   std::vector<Rational> precision_bounds;
-  FitOptions fit;  ///< levels, bins (neither for ST and `auto`), binning and threads; `method` is ignored
+  bool timings = false;  ///< also how long each fit took
+  FitOptions fit;        ///< levels, bins (neither for ST and `auto`), binning and threads; `method` is ignored
 };
 
 /// One method at one bound on one pair.
@@ -34,6 +35,8 @@ struct Trial {
   /// Recall on test at equal test precision (see matched_recall) along the method's nested chain, whose order was
   /// learned on the hold-out.
   double matched_recall = 0;
+  /// That the fit took, with CompareOptions::timings; of `auto` with counting, of the others on counted rows.
+  std::optional<double> seconds = std::nullopt;
 };
 
 struct MethodSummary {

@@ -19,8 +19,8 @@ struct PositivityMapOptions {
   std::optional<std::vector<double>> edges = std::nullopt;
   /// Score bins inside each level, 1 to 10,000.
   int bins = 10;
-  /// Edges between score bins, increasing, the same in all levels: in place of `bins`, `binning` and `balanced`. At most
-  /// 9,999. A score is in the bin of the number of edges that are not above it.
+  /// Edges between score bins, increasing, the same in all levels: in place of `bins`, `binning` and `balanced`. At
+  /// most 9,999. A score is in the bin of the number of edges that are not above it.
   std::optional<std::vector<double>> score_edges = std::nullopt;
   /// equi-weight: quantiles of uncertainty, then of the score inside each level, as in the paper; equi-span: equal
   /// intervals of both ranges.

@@ -49,8 +49,8 @@ struct StudyOptions {
   /// The first one decides; the others are shown in the order of docs/study.md. `st` is always among them. `vw-dpmt`
   /// is refused where rows have weights.
   std::vector<Method> methods = {Method::kAuto, Method::kSt, Method::kExact, Method::kSmooth};
-  /// Levels (also of the map and of the surface, at most 11 there), bins, binning and whose quantiles levels are: of all
-  /// methods but `st`, `auto`, and for levels `smooth` and `joint`. `method` is not looked at.
+  /// Levels (also of the map and of the surface, at most 11 there), bins, binning and whose quantiles levels are: of
+  /// all methods but `st`, `auto`, and for levels `smooth` and `joint`. `method` is not looked at.
   FitOptions fit = {.levels_from = LevelsFrom::kTop};
   /// Already fitted on this hold-out, or on another one: its rule is the decision at the bound that was asked for.
   /// Without segments.
@@ -58,8 +58,8 @@ struct StudyOptions {
   double confidence = 0.95;  ///< of intervals and bands, between 0 and 1
   /// Certify the decision's method at every bound, with this confidence; `st`, `auto`, `smooth`, `exact` or `joint`.
   std::optional<double> certified_confidence = std::nullopt;
-  std::uint64_t seed = 0;   ///< of the certification's split
-  bool with_sweep = true;   ///< levels and bins by cross-validation, at the bound that was asked for
+  std::uint64_t seed = 0;  ///< of the certification's split
+  bool with_sweep = true;  ///< levels and bins by cross-validation, at the bound that was asked for
   bool with_calibration = true;
   std::optional<BiasStudyOptions> bias = std::nullopt;
   bool timings = false;  ///< seconds of every fit; bounds are then fitted one after the other
@@ -97,9 +97,9 @@ enum class CellStatus {
 /// One method at one bound.
 struct StudyCell {
   CellStatus status = CellStatus::kInfeasible;
-  std::optional<double> best = std::nullopt;  ///< kInfeasible: the best attainable value of the constraint
-  Method chosen = Method::kSt;                ///< what `auto` took, else the method itself
-  int levels = 0;                             ///< of the rule
+  std::optional<double> best = std::nullopt;       ///< kInfeasible: the best attainable value of the constraint
+  Method chosen = Method::kSt;                     ///< what `auto` took, else the method itself
+  int levels = 0;                                  ///< of the rule
   std::optional<std::size_t> rule = std::nullopt;  ///< in Study::rules; unset when infeasible
   Confusion holdout = {};
   std::optional<Confusion> test = std::nullopt;
@@ -155,7 +155,7 @@ struct StudyCertification {
   std::optional<Guarantee> guarantee = std::nullopt;
   double level = 0.05;              ///< of each test: 1 - confidence
   std::size_t num_steps = 0;        ///< of the walk
-  std::vector<WalkStep> steps;      ///< at most 40 of them
+  std::vector<WalkStep> steps;      ///< at most 30 of them
   std::optional<std::size_t> last;  ///< of these, the last one that was accepted
   bool betting = false;
 };

@@ -141,6 +141,9 @@ class Model {
   std::unique_ptr<State> state_;
 };
 
+/// What a model's folder says about it, without its weights. Throws as Model::load does.
+[[nodiscard]] ModelCard load_card(const std::string& folder);
+
 /// Puts a file in its place whole or not at all. Throws IoError.
 void write_whole(const std::string& path, std::string_view bytes);
 

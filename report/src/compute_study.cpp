@@ -5,8 +5,6 @@
 // 3. Rules that are equal become one; each is counted once on the hold-out and once on the test rows.
 // 4. Cells, gains, swap sets and sentences from these counts.
 // 5. What there is but once: map, frontier, sweep, calibration, bias.
-#include "limen/report/study.h"
-
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -18,6 +16,7 @@
 #include "limen/base/error.h"
 #include "limen/base/parallel.h"
 #include "limen/report/decision.h"
+#include "limen/report/study.h"
 #include "study_bounds.h"
 #include "study_certification.h"
 #include "study_fits.h"
@@ -81,8 +80,7 @@ CellStatus status_of(const MethodFit& fit) {
     default:
       break;
   }
-  const bool searches =
-      fit.chosen == Method::kExact || fit.chosen == Method::kJoint || fit.chosen == Method::kVwDpmt;
+  const bool searches = fit.chosen == Method::kExact || fit.chosen == Method::kJoint || fit.chosen == Method::kVwDpmt;
   return searches ? CellStatus::kLimit : CellStatus::kFeasible;
 }
 
@@ -143,8 +141,7 @@ std::vector<std::optional<Swaps>> swaps_of(const Samples& rows, const Study& stu
     const auto& first = single->at[bound].rule;
     const auto& second = study.methods.front().at[bound].rule;
     if (!first || !second || *first == *second) return;
-    swaps[bound] =
-        find_swaps(study.rules[*first], study.rules[*second], rows.score, rows.uncertainty, rows.label);
+    swaps[bound] = find_swaps(study.rules[*first], study.rules[*second], rows.score, rows.uncertainty, rows.label);
   });
   return swaps;
 }
@@ -165,9 +162,12 @@ std::vector<AtBound> fit_bounds(const Samples& holdout, const Study& study, cons
   if (options.timings || holdout.size() > kManyRows) {
     for (std::size_t bound = 0; bound < found.size(); ++bound) fit(bound);
   } else {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, found.size(), 1), [&](const auto& bounds) {
-      for (std::size_t bound = bounds.begin(); bound < bounds.end(); ++bound) fit(bound);
-    }, tbb::simple_partitioner());
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, found.size(), 1),
+        [&](const auto& bounds) {
+          for (std::size_t bound = bounds.begin(); bound < bounds.end(); ++bound) fit(bound);
+        },
+        tbb::simple_partitioner());
   }
   return found;
 }
@@ -221,8 +221,8 @@ Study compute(const Samples& holdout, const Samples* test, const StudyOptions& o
   }
   study.bounds = study_bounds(fits.single(), options.objective, options.bounds,
                               highest_precision(fits, options.objective, options));
-  study.start = static_cast<std::size_t>(std::ranges::find(study.bounds, options.objective.bound) -
-                                         study.bounds.begin());
+  study.start =
+      static_cast<std::size_t>(std::ranges::find(study.bounds, options.objective.bound) - study.bounds.begin());
 
   const std::vector<Method> methods = ordered_methods(options.methods);
   const std::vector<AtBound> found = fit_bounds(holdout, study, fits, methods, options);
