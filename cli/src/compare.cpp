@@ -175,7 +175,7 @@ int run(const CompareFlags& flags, const CLI::App& verb) {
   inputs.insert(inputs.end(), flags.test.begin(), flags.test.end());
   check_stdin_once(inputs);
   options.timings = flags.timings;
-  const auto page = open_output(flags.report, inputs);
+  const auto page = open_report(flags.report, inputs);
   std::list<table::Predictions> tables;
   std::vector<SamplePair> pairs;
   for (std::size_t pair = 0; pair < flags.holdout.size(); ++pair) {

@@ -685,7 +685,7 @@ int run(const FitFlags& flags, const CLI::App& verb) {
   const std::vector<std::string> inputs = counted ? std::vector{flags.counts} : flags.inputs;
   check_stdin_once(inputs);
   const auto output = open_output(flags.output, inputs);
-  const auto page = open_output(flags.report, inputs);
+  const auto page = open_report(flags.report, inputs, flags.output);
   const std::string name = shown(inputs);
 
   const bool shows_table = !flags.json && flags.output != "-";

@@ -361,7 +361,7 @@ int run(MonitorFlags flags, const CLI::App& verb) {
     if (goes_on) throw InvalidInput("--reference", "is taken by the run that begins a state");
     tables.read_reference(monitor);
   }
-  const auto page = open_output(flags.report, all);
+  const auto page = open_report(flags.report, all, flags.state);
   report::MonitorPath so_far;
   for (const std::string& path : flags.inputs) tables.count(path, monitor, so_far);
   tables.check_positive(monitor);

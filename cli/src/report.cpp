@@ -163,6 +163,10 @@ report::StudyOptions make_options(const ReportFlags& flags, const CLI::App& verb
     options.certified_confidence = certifying->confidence;
     options.seed = certifying->seed;
   }
+  const PriorFlags& priors = flags.priors;
+  if (flags.tau.empty() && !(priors.xi + priors.prior_strength + priors.omega + priors.model_strength).empty()) {
+    throw InvalidInput("priors are for the bias of the score; give --tau with them");
+  }
   if (!flags.tau.empty()) options.bias = bias_options(flags);
   validate(options);
   return options;

@@ -32,6 +32,13 @@ void add_report_flag(CLI::App& verb, std::string& path, const std::string& what)
   FlagGroup(verb).add("--report", path, "FILE", "Also write a report here, one HTML page " + what);
 }
 
+std::unique_ptr<table::OutputFile> open_report(const std::string& path, const std::vector<std::string>& inputs,
+                                               const std::string& output) {
+  if (path == "-") throw InvalidInput("--report", "is a file, not stdout");
+  if (!path.empty() && path == output) throw InvalidInput("--report", "is the other output too; choose another file");
+  return open_output(path, inputs);
+}
+
 report::StudyOptions study_options(const CLI::App& verb, const TableFlags& table) {
   report::StudyOptions options;
   const table::PredictionColumns& columns = table.read.columns;

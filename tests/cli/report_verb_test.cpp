@@ -160,6 +160,10 @@ TEST_F(Report, RefusesBadUse) {
   expect_refused({"report", "h.csv", "--precision", "0.6", "--confidence", "2", "-o", "r.html"}, {"--confidence", "2"});
   expect_refused({"report", "h.csv", "--precision", "0.6", "-o", "h.csv"}, {"h.csv", "is the input"});
   expect_refused({"report", "none.csv", "--precision", "0.6", "-o", "r.html"}, {"none.csv"});
+  expect_refused({"report", "h.csv", "--precision", "0.6", "--xi", "0.2", "-o", "r.html"}, {"--tau"});
+  expect_refused({"report", "h.csv", "--precision", "0.6", "-o", "-", "--json"}, {"stdout"});
+  expect_refused({"fit", "h.csv", "--precision", "0.6", "-o", "b.json", "--report", "b.json"}, {"--report"});
+  expect_refused({"fit", "h.csv", "--precision", "0.6", "--report", "-"}, {"--report", "stdout"});
   expect_not_written({"report", "h.csv", "--precision", "0.6", "-o", "no/such/r.html"}, {"no/such/r.html"});
 }
 

@@ -129,6 +129,16 @@ TEST_F(Train, TrainsPredictsAndFits) {
   // The log has a line per epoch, as model.json has.
   const Json card = Json::parse(file_text("model/model.json"));
   EXPECT_EQ(lines_of(file_text("model/training.jsonl")), card["history"].size());
+  // A report shows how it learned.
+  const Json study = json_of({"report", "holdout.csv", "--precision", "0.7", "--bounds", "0.6", "--methods", "st",
+                              "--model", "model", "--json"});
+  ASSERT_EQ(study["training"].size(), 1U);
+  const Json& epochs = study["training"][0]["epochs"];
+  ASSERT_EQ(epochs.size(), card["history"].size());
+  EXPECT_EQ(epochs.back()["train_loss"], card["history"].back()["loss"]);
+  EXPECT_EQ(epochs.back()["valid_loss"], card["history"].back()["log_loss"]);
+  const auto selected = study["training"][0]["selected"].get<std::size_t>();
+  EXPECT_EQ(card["history"][selected - 1]["is_best"], true);
   EXPECT_GT(card["metrics"]["roc_auc"], 0.75);
 }
 

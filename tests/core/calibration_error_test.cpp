@@ -410,6 +410,28 @@ TEST(PositivityMap, WeightsCountAndWeightZeroDoesNot) {
   EXPECT_EQ(map.cells[0].high, 2);
 }
 
+TEST(PositivityMap, TakesScoreEdgesThatAllLevelsShare) {
+  // Scores by level, positives marked *: level 0 has 1 2* 3*, level 1 has 2 4*. Edges 2 and 3.5: a score on an edge is
+  // above it.
+  SampleTable table;
+  table.score = {1, 2, 3, 2, 4};
+  table.uncertainty = {0, 0, 0, 1, 1};
+  table.label = {0, 1, 1, 0, 1};
+  const PositivityMap map =
+      positivity_map(table.samples(), {.edges = std::vector{0.5}, .score_edges = std::vector{2, 3.5}});
+  EXPECT_EQ(map.bins, 3);
+  ASSERT_EQ(map.cells.size(), 4U);
+  const auto is = [&](std::size_t at, int level, int bin, double rows, double positives, double mean) {
+    const PositivityCell& cell = map.cells[at];
+    EXPECT_EQ(std::tuple(cell.level, cell.bin, cell.rows, cell.positives, cell.mean_score),
+              std::tuple(level, bin, rows, positives, mean));
+  };
+  is(0, 0, 0, 1, 0, 1);
+  is(1, 0, 1, 2, 2, 2.5);
+  is(2, 1, 1, 1, 0, 2);
+  is(3, 1, 2, 1, 1, 4);
+}
+
 TEST(PositivityMap, NamesWhatItRefuses) {
   SampleTable table;
   table.score = {1};
@@ -423,6 +445,8 @@ TEST(PositivityMap, NamesWhatItRefuses) {
   EXPECT_EQ(refused({.confidence = 1}), "positivity_map: confidence is 1, must be between 0 and 1");
   EXPECT_EQ(refused({.edges = std::vector<double>{1, 1}}),
             "positivity_map: edges[1] is 1, must be finite and above the one before");
+  EXPECT_EQ(refused({.score_edges = std::vector<double>{2, 1}}),
+            "positivity_map: score_edges[1] is 1, must be finite and above the one before");
   EXPECT_EQ(refused({.binning = Binning::kEquiSpan, .balanced = true}),
             "positivity_map: balanced is set, must be off with equi-span, whose bins do not count rows");
 }
