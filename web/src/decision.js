@@ -2,7 +2,7 @@
 // The top of the page: the decision in one sentence, the figures behind it, and the slider that moves the bound.
 import { h } from "./dom.js";
 import * as format from "./format.js";
-import { cellOf, constraintOf, decider, goalOf, isFeasible, labelOf, singleThreshold } from "./study.js";
+import { cellOf, constraintOf, decider, goalOf, isFeasible, singleThreshold } from "./study.js";
 
 const kGains = {
   yes: "Uncertainty helps",
@@ -46,7 +46,35 @@ export function decisionSection(view) {
   }
   fill();
   view.on("bound", fill);
+  reserve(view, [[sentence, (decision) => decision.sentence], [guarantee, (decision) => `Guarantee: ${decision.guarantee}`]]);
   return h("section", { class: "decision", "aria-label": "The decision" }, sentence, h("div", { class: "verdict" }, gains, guarantee), figures);
+}
+
+/// The slider must not move under the pointer that moves it: texts above it have room for the longest one from the start.
+function reserve(view, texts) {
+  const longest = (of) => {
+    const all = [...new Set(view.study.decision.map((decision) => String(of(decision ?? {}) ?? "")))];
+    return all.sort((one, other) => other.length - one.length).slice(0, 3);
+  };
+  for (const [element, of] of texts) {
+    const candidates = longest(of);
+    let width = 0;
+    new ResizeObserver(() => {
+      if (element.clientWidth === width) return;
+      width = element.clientWidth;
+      element.style.minHeight = "";
+      const shadow = element.cloneNode(false);
+      shadow.removeAttribute("id");
+      shadow.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${width}px`;
+      element.after(shadow);
+      const heights = candidates.map((text) => {
+        shadow.textContent = text;
+        return shadow.offsetHeight;
+      });
+      shadow.remove();
+      element.style.minHeight = `${Math.max(...heights)}px`;
+    }).observe(element);
+  }
 }
 
 /// The slider, which stays in sight.
@@ -83,7 +111,7 @@ export function boundBar(view) {
       result.textContent = "No rule keeps this bound on the hold-out.";
       return;
     }
-    const parts = [`${goalOf(study)} ${format.ratio(cell.holdout?.[goalOf(study)])}`, `${format.count(cell.holdout?.flagged)} rows flagged`];
+    const parts = [`${goalOf(study)} ${format.ratio(cell.holdout?.[goalOf(study)])} on the hold-out`, `${format.count(cell.holdout?.flagged)} rows flagged`];
     const expected = study.gain?.expected?.[view.bound] ?? null;
     if (expected !== null) parts.push(`${format.change(expected)} expected over one threshold`);
     const certified = study.certification?.[view.bound]?.status;
@@ -103,5 +131,3 @@ export function decisionTitle(study) {
   return h("div", { class: "head" }, h("h1", {}, study.title || "Report"),
     data.length > 0 ? h("p", { class: "source" }, `${data.length > 1 ? "Hold-out and test: " : "Hold-out: "}${data.join(", ")}`) : null);
 }
-
-export { labelOf };

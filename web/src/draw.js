@@ -11,12 +11,12 @@ export function plot(palette, options) {
   return Plot.plot({
     marginTop: 24,
     marginRight: 14,
-    marginBottom: 38,
+    marginBottom: 43,
     marginLeft: 50,
-    insetTop: 0,
+    r: { type: "identity" },
     ...rest,
     style: { fontFamily: kFont, fontSize: "12px", color: palette.soft, background: "transparent", overflow: "visible", ...rest.style },
-    marks: marks.filter(Boolean),
+    marks: marks.flat().filter(Boolean),
   });
 }
 
@@ -68,6 +68,8 @@ function drawLegend(root, items, width, palette) {
         ? s("line", { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke: color, "stroke-width": stroke, "stroke-dasharray": dash || null })
         : kind === "dot"
           ? s("circle", { cx: x + 13, cy: y - 4, r: 4.5, fill: color })
+          : kind === "cross"
+            ? s("path", { d: `M${x + 8.5},${y - 8.5}l9,9m0,-9l-9,9`, stroke: color, "stroke-width": 2.2, fill: "none" })
           : kind === "ring"
             ? s("circle", { cx: x + 13, cy: y - 4, r: 4, fill: palette.paper, stroke: color, "stroke-width": 2 })
             : s("rect", { x: x + 4, y: y - 11, width: 18, height: 13, fill: color, "fill-opacity": kind === "band" ? 0.25 : 1, stroke: kind === "hatch" ? palette.soft : null });
@@ -111,9 +113,33 @@ export function named(attributes, rest = {}) {
 }
 
 /// The bound the slider is at, as a line across the plot.
-export function boundRule(value, palette, across = "x") {
+export function boundRule(value, palette, across = "x", text = null) {
   const options = named({ "data-bound": value }, { stroke: palette.accent, strokeWidth: 1.5, strokeDasharray: "2 2" });
-  return across === "x" ? Plot.ruleX([value], options) : Plot.ruleY([value], options);
+  if (across === "y") return Plot.ruleY([value], options);
+  const label = { x: (at) => at, frameAnchor: "top", textAnchor: "start", dx: 6, dy: 8, text: () => text, fill: palette.accent, stroke: palette.paper, strokeWidth: 4, fontWeight: 600 };
+  return [Plot.ruleX([value], options), text === null ? null : Plot.text([value], label)];
+}
+
+/// Powers of ten between two positive numbers, with their doubles and fives where there is room.
+export function logTicks([low, high]) {
+  const ticks = (steps) => {
+    const values = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
+      for (const step of steps) {
+        const value = Number(`${step}e${power}`);
+        if (value >= low && value <= high) values.push(value);
+      }
+    }
+    return values;
+  };
+  const tens = ticks([1]);
+  if (tens.length > 6) return tens.filter((_, at) => at % Math.ceil(tens.length / 6) === 0);
+  return tens.length >= 4 ? tens : ticks(tens.length >= 3 ? [1, 3] : [1, 2, 5]);
+}
+
+/// Options of a logarithmic axis.
+export function logAxis(domain, tickFormat) {
+  return { type: "log", domain, ticks: logTicks(domain), tickFormat, grid: true, label: null, clamp: true };
 }
 
 /// Where a value lies on an axis on which the bins between edges are equally wide: 0 to edges.length + 1.

@@ -6,6 +6,7 @@ import { paletteOf } from "./palette.js";
 import { saveCsv, savePng, saveSvg } from "./save.js";
 import { csvText, scrollBox, tableElement } from "./table.js";
 
+const kNarrowest = 280;
 const figures = new Set();
 const resized = new ResizeObserver((entries) => {
   for (const { target } of entries) target.limenFigure?.fit();
@@ -59,8 +60,14 @@ class Figure {
   }
 
   fit() {
-    const width = Math.floor(this.canvas.clientWidth);
+    const width = this.#width();
     if (width > 0 && width !== this.#drawn) this.draw();
+  }
+
+  // A narrower page than any has figures that are scaled down.
+  #width() {
+    const width = Math.floor(this.canvas.clientWidth);
+    return width > 0 ? Math.max(width, kNarrowest) : 0;
   }
 
   #change() {
@@ -70,7 +77,7 @@ class Figure {
   }
 
   draw() {
-    const width = Math.floor(this.canvas.clientWidth);
+    const width = this.#width();
     if (width <= 0) return;
     this.#drawn = width;
     const { draw, nothing } = this.options;

@@ -25,7 +25,7 @@ const some = (list) => Array.isArray(list) && list.some((entry) => entry !== nul
 
 /// [id, heading, what it says and how to read it, has the study it, its content]
 const kSections = [
-  ["map", "Where the positives are", "The darker a cell, the more of its rows are positive. A rule flags the rows on the right of its line: one threshold is a straight line, a rule that knows the uncertainty bends.", (study) => study.positivity, positivityMap],
+  ["map", "Where the positives are", "The stronger the colour of a cell, the more of its rows are positive. A rule flags the rows on the right of its line: one threshold is a straight line, a rule that knows the uncertainty bends.", (study) => study.positivity, positivityMap],
   ["levels", "What uncertainty adds to the score", "If uncertainty said nothing beyond the score, all levels would lie on one line. Where they part, the same score means different things.", (study) => study.positivity, positivityByLevel],
   ["frontier", "What can be reached", "Every point is a rule. The distance between the two curves is what knowing the uncertainty is worth on these rows.", (study) => study.frontier, frontier],
   ["gain", "What is gained over one threshold", "On the hold-out the rule was chosen, so its gain there is flattering. The expected gain was measured on rows left out.", (study) => study.gain, gainByBound],

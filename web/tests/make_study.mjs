@@ -90,8 +90,8 @@ function chainOf(rows, levels) {
     cell[1] += row.weight * row.label;
   }
   const chain = [];
-  for (let step = 0; step <= 240; ++step) {
-    const price = 1 - step / 240;
+  for (let step = 0; step <= 500; ++step) {
+    const price = 1 - step / 500;
     let flagged = 0, hits = 0;
     const thresholds = histogram.map((level) => {
       let best = 0, at = null, all = 0, good = 0, kept = [0, 0];
@@ -124,14 +124,14 @@ export const attacks = ["</script><script>window.hacked=1</script>", "\"><img sr
   "<!--<script>window.hacked=4", "{{window.hacked=5}}", "<svg onload=window.hacked=6>", "'+alert(1)+'\u2028\u2029&lt;b&gt;", "=HYPERLINK(\"x\")"];
 
 export function makeStudy(name) {
-  const shape = { rows: 20000, bounds: 41, levels: 8, bins: 24, methods: Object.keys(kFamilies), constraint: "precision", ...kShapes[name] };
+  const shape = { rows: 30000, bounds: 41, levels: 8, bins: 24, methods: Object.keys(kFamilies), constraint: "precision", ...kShapes[name] };
   const holdout = drawRows(shape.rows, 1, shape.weighted);
   const test = shape.noTest || shape.minimal ? null : drawRows(shape.rows, 2, shape.weighted);
   const isPrecision = shape.constraint === "precision";
   const first = isPrecision ? 0.3 : 0.01;
   const step = isPrecision ? 0.69 / Math.max(1, shape.bounds - 1) : 0.01;
   const bounds = Array.from({ length: shape.bounds }, (_, at) => Number((first + at * step).toFixed(4)));
-  const start = Math.floor(0.62 * (shape.bounds - 1));
+  const start = Math.floor(0.4 * (shape.bounds - 1));
   const rules = [];
   const positives = holdout.reduce((sum, row) => sum + row.label * row.weight, 0);
   const negatives = holdout.reduce((sum, row) => sum + (1 - row.label) * row.weight, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calibration errors in the top bins: ECE@j, and over all levels cumulatively.
-import { compose, named, panelWidth, Plot, plot } from "../draw.js";
+import { compose, logAxis, named, panelWidth, Plot, plot } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
 
@@ -33,7 +33,7 @@ export function calibrationErrors(view) {
         height: 290,
         marginTop: 12,
         x: { label: key === "ece_at" ? "score bin j, the lowest is 1 \u2192" : "bins above j \u2192", ticks: Math.min(10, calibration.bins), tickFormat: "d" },
-        y: { type: "log", domain: [least, most], grid: true, label: null, ticks: 5, tickFormat: (value) => format.digits(value, 2) },
+        y: logAxis([least, most], (value) => format.digits(value, 2)),
         marks: [
           Plot.line(chance.filter((point) => point.key === key), named({ "data-series": "chance" }, { x: "j", y: (point) => floor(point.value), stroke: palette.faint, strokeWidth: 5, strokeOpacity: 0.8 })),
           ...calibration.columns.flatMap((column, series) => {

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { compose, extent, named, Plot, plot, textWidth } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
-import { cellOf, decider } from "../study.js";
+import { cellOf, decider, ruleOf } from "../study.js";
 
 export function choiceOfAuto(view) {
   const { study } = view;
@@ -12,15 +12,23 @@ export function choiceOfAuto(view) {
   const why = h("p", { class: "said" });
   const tell = () => {
     const choice = now();
-    why.textContent = choice ? `${choice.why}${Number.isFinite(choice.information_p) ? ` (test whether uncertainty informs: p ${choice.information_p < 0.001 ? "" : "= "}${format.pValue(choice.information_p)})` : ""}.` : "Nothing was chosen at this bound.";
+    why.textContent = choice ? `${format.sentence(choice.why)}${Number.isFinite(choice.information_p) ? ` The p-value of \u201cuncertainty tells nothing beyond the score\u201d is ${format.pValue(choice.information_p)}.` : ""}` : "Nothing was chosen at this bound.";
   };
   tell();
   view.on("bound", tell);
 
-  const rows = () => (now()?.candidates ?? []).map((candidate) => ({
+  // A method can be there with several numbers of levels; the rule has one of them.
+  function isTaken(candidate, candidates) {
+    const cell = cellOf(decider(study, view.bound), view.bound);
+    const levels = ruleOf(study, cell)?.thresholds.length;
+    const same = candidates.filter((other) => other.method === cell?.chosen);
+    return same.includes(candidate) && (candidate.levels === levels || same.every((other) => other.levels !== levels));
+  }
+
+  const rows = () => (now()?.candidates ?? []).map((candidate, _, candidates) => ({
     ...candidate,
     name: candidate.method === "st" ? "one threshold" : `${format.shorten(candidate.method, 22)}, ${candidate.levels} ${candidate.levels === 1 ? "level" : "levels"}`,
-    taken: candidate.method === cellOf(decider(study, view.bound), view.bound)?.chosen,
+    taken: isTaken(candidate, candidates),
   }));
 
   function draw(width, palette) {
@@ -42,7 +50,7 @@ export function choiceOfAuto(view) {
         Plot.dot(candidates, named({ "data-candidates": "" }, { y: "name", x: "gain", r: (candidate) => (candidate.taken ? 6 : 4.5), fill: color, stroke: palette.paper })),
       ],
     });
-    return compose({ width, palette, panels: [{ plot: chart }], legend: [{ label: "Of the method chosen", color: palette.accent, kind: "dot" }, { label: "Others", color: palette.soft, kind: "dot" }] });
+    return compose({ width, palette, panels: [{ plot: chart }], legend: [{ label: "Chosen", color: palette.accent, kind: "dot" }, { label: "Others", color: palette.soft, kind: "dot" }] });
   }
 
   const picture = figure(view, {

@@ -21,7 +21,7 @@ export function dataAndSettings(view) {
   const columns = Object.entries(data.columns ?? {}).filter(([, name]) => name !== null);
   return [
     tables.length > 0 ? scrollBox("Data", h("table", {}, h("caption", {}, "Data"),
-      h("thead", {}, h("tr", {}, ["", "name", "rows", "positives", "rows left out", "weights"].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at > 1 ? "number" : "text" }, name))))),
+      h("thead", {}, h("tr", {}, ["", "name", "rows", "positives", "rows dropped", "weights"].map((name, at) => (name === "" ? h("td", {}) : h("th", { scope: "col", class: at > 1 ? "number" : "text" }, name))))),
       h("tbody", {}, tables.map(([name, table]) => h("tr", {}, h("th", { scope: "row", class: "text" }, name), h("td", { class: "text" }, table.name), h("td", { class: "number" }, format.count(table.rows)), h("td", { class: "number" }, format.count(table.positives)), h("td", { class: "number" }, format.count(table.rows_dropped)), h("td", { class: "number" }, table.weighted ? "yes" : "no")))))) : null,
     h("div", { class: "pair" },
       columns.length > 0 ? scrollBox("Columns", h("table", {}, h("caption", {}, "Columns"), h("tbody", {}, columns.map(([role, name]) => row(role, name)), row("larger uncertainty", data.larger_is_less_certain === false ? "is more certain" : "is less certain")))) : null,

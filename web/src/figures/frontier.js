@@ -35,7 +35,7 @@ export function frontier(view) {
           points.some((point) => point.low !== null) ? Plot.areaY(points, { x: "precision", y1: "low", y2: "high", fill: colors[key].color, fillOpacity: 0.16 }) : null,
           Plot.line(points, named({ "data-curve": key }, { x: "precision", y: "recall", stroke: colors[key].color, strokeWidth: 2.2, strokeDasharray: colors[key].dash || undefined })),
         ]),
-        constraint.key === "precision" ? boundRule(study.bounds[view.bound], palette) : constraint.key === "recall" ? boundRule(study.bounds[view.bound], palette, "y") : null,
+        constraint.key === "precision" ? boundRule(study.bounds[view.bound], palette, "x", format.bound(study.bounds[view.bound])) : constraint.key === "recall" ? boundRule(study.bounds[view.bound], palette, "y") : null,
         Plot.dot(dots, named({ "data-dots": "" }, { x: "precision", y: "recall", r: 6, fill: (dot) => lineOf(study, dot.key, palette).color, stroke: palette.paper, strokeWidth: 2 })),
         Plot.tip(all, Plot.pointer({ x: "precision", y: "recall", fill: palette.paper, stroke: palette.faint, title: (point) => `${point.name}\nprecision ${format.ratio(point.precision)}\nrecall ${format.ratio(point.recall)}\n${format.interval([point.low, point.high])}` })),
       ],

@@ -16,12 +16,12 @@ export function gainByBound(view) {
     { key: "test", name: "On the test", dash: "9 4" },
   ].filter(({ key }) => points.some((point) => point[key] !== null));
   const values = points.flatMap((point) => series.map(({ key }) => point[key])).filter((value) => value !== null);
-  // Bands can be many times as wide as what they are around: the frame cuts them.
-  const lines = extent([0, ...values], 0.12) ?? [0, 1];
-  const bands = extent([0, ...values, ...points.flatMap((point) => [point.low, point.high])], 0.05) ?? lines;
-  const room = 0.6 * (lines[1] - lines[0]);
-  const domain = [Math.max(bands[0], lines[0] - room), Math.min(bands[1], lines[1] + room)];
-  const cut = bands[0] < domain[0] || bands[1] > domain[1];
+  // At bounds that few rows reach, gains and bands can be many times as large as elsewhere: the frame cuts them.
+  const sizes = values.map(Math.abs).sort((one, other) => one - other);
+  const usual = 2.5 * (sizes[Math.floor(0.8 * (sizes.length - 1))] ?? 0) || Infinity;
+  const whole = extent([0, ...values, ...points.flatMap((point) => [point.low, point.high])], 0.05) ?? [0, 1];
+  const domain = [Math.max(whole[0], -usual), Math.min(whole[1], usual)];
+  const cut = whole[0] < domain[0] || whole[1] > domain[1];
 
   function draw(width, palette) {
     if (values.length === 0) return null;
@@ -37,7 +37,7 @@ export function gainByBound(view) {
         Plot.ruleY([0], { stroke: palette.soft }),
         Plot.areaY(points, { x: "bound", y1: "low", y2: "high", fill: color.expected, fillOpacity: 0.16, clip: true }),
         ...series.map(({ key, dash }) => Plot.line(points, named({ "data-series": key }, { x: "bound", y: key, stroke: color[key], strokeWidth: 2.2, strokeDasharray: dash, clip: true }))),
-        boundRule(study.bounds[view.bound], palette),
+        boundRule(study.bounds[view.bound], palette, "x", format.bound(study.bounds[view.bound])),
         ...series.map(({ key }) => (now[key] === null ? null : Plot.dot([now], { x: "bound", y: key, r: 5, fill: color[key], stroke: palette.paper, strokeWidth: 2, clip: true }))),
         Plot.tip(points, Plot.pointerX({ x: "bound", y: (point) => series.map(({ key }) => point[key]).find((value) => value !== null) ?? 0, fill: palette.paper, stroke: palette.faint,
           title: (point) => [`${constraint.name} ${format.bound(point.bound)}`, ...series.map(({ key, name }) => `${name}: ${format.change(point[key])}`)].join("\n") })),
@@ -53,7 +53,7 @@ export function gainByBound(view) {
     draw,
     nothing: "No gain could be computed at any bound.",
     describe: () => `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
-    note: () => `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band${cut ? ", which goes on beyond the frame" : ""}. A gain on the hold-out alone is too good: the rule was chosen there.`,
+    note: () => `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${cut ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
     table: () => ({
       columns: [{ name: `bound on ${constraint.name}`, format: format.bound }, ...series.map(({ name }) => ({ name, format: format.change })), { name: "expected, low", format: format.change }, { name: "expected, high", format: format.change }],
       rows: points.map((point) => [point.bound, ...series.map(({ key }) => point[key]), point.low, point.high]),

@@ -78,9 +78,9 @@ export function positivityMap(view) {
       width,
       height: narrow ? 330 : 440,
       marginLeft: narrow ? 44 : 58,
-      marginRight: 12,
+      marginRight: 26,
       marginTop: 26,
-      marginBottom: 42,
+      marginBottom: 45,
       x: { domain: to.domainX, label: `${scoreName} \u2192`, labelAnchor: "right", ...ticks(edgesX, to.domainX, narrow ? 5 : 10), tickSize: 4 },
       y: { domain: to.domainY, label: `\u2191 ${uncertaintyName}, ${upwards}`, ...ticks(edgesY, to.domainY, 9), tickSize: 4 },
     };
@@ -119,6 +119,7 @@ export function positivityMap(view) {
     note: () => {
       const missing = study.methods.filter((method) => view.shown.has(method.name) && !isFeasible(cellOf(method, view.bound))).map(labelOf);
       return (view.axes === "quantiles" ? "The axes are of quantiles: every bin is drawn equally wide, however far its edges are apart. " : "The axes are of values. ") +
+        `Hatched: fewer than ${map.few} rows. ` +
         (missing.length > 0 ? `No line, as no such rule keeps this bound: ${missing.join(", ")}.` : "");
     },
     table: () => ({

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Whether the promise held in deployment: the figure with what is certain of it, and the evidence against the promise.
 import { h } from "../dom.js";
-import { compose, extent, named, panelWidth, Plot, plot } from "../draw.js";
+import { compose, extent, logAxis, named, panelWidth, Plot, plot } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
 
 export function monitorPath(view) {
   const { result, path = [] } = view.study.monitor;
   const moment = (at) => `row ${format.count(at.row)}${at.time ? ` (${at.time})` : ""}`;
-  const verdict = `${result.verdict}: ${result.constraint} ${format.ratio(result.figure)} in ${format.count(result.tested)} tested rows, certain to be between ${format.ratio(result.figure_low)} and ${format.ratio(result.figure_high)}; bound ${format.bound(result.bound)}.`;
+  const verdict = `${format.sentence(result.verdict)} On ${format.count(result.rows)} rows of deployment, ${result.constraint} is ${format.ratio(result.figure)} in ${format.count(result.tested)} tested rows, certain to be between ${format.ratio(result.figure_low)} and ${format.ratio(result.figure_high)}; bound ${format.bound(result.bound)}.`;
   const broken = result.broken ? ` Most likely since ${moment(result.broken.since)}; noticed at ${moment(result.broken.noticed)}. Since then ${format.ratio(result.broken.figure)}.` : "";
   const more = Number.isFinite(result.more_needed) ? ` About ${format.count(result.more_needed)} more tested rows are needed.` : "";
   const drift = [["Flag rate", result.flag_rate], ["Levels", result.levels]].filter(([, part]) => part?.drift).map(([name, part]) => ` ${name} drifted since row ${format.count(part.drift.since_row)}.`).join("");
-  const said = h("p", { class: "said" }, `The promise: ${verdict}${broken}${more}${drift}`);
+  const said = h("p", { class: "said" }, `${verdict}${broken}${more}${drift}`);
   const points = (path ?? []).filter((point) => point.rows !== null);
   if (points.length === 0) return [said];
 
@@ -24,13 +24,13 @@ export function monitorPath(view) {
     const breaks = Plot.ruleX(since, named({ "data-since": "" }, { stroke: palette.ink, strokeWidth: 1.2 }));
     const common = { width: panelWidth(width, columns), height: 270, marginTop: 12, x };
     const panels = [
-      { title: `${result.constraint}, with what is certain of it`, plot: plot(palette, { ...common, y: { domain: extent([...points.flatMap((point) => [point.figure, point.low, point.high]), result.bound]), grid: true, label: null }, marks: [
+      { title: `${format.capital(result.constraint)}, with what is certain of it`, plot: plot(palette, { ...common, y: { domain: extent([...points.flatMap((point) => [point.figure, point.low, point.high]), result.bound]), grid: true, label: null }, marks: [
         Plot.areaY(points.filter((point) => point.low !== null), { x: "rows", y1: "low", y2: "high", fill: palette.blue, fillOpacity: 0.18 }),
         breaks,
         Plot.ruleY([result.bound], { stroke: palette.accent, strokeDasharray: "2 2", strokeWidth: 1.5 }),
         Plot.line(points, named({ "data-series": "figure" }, { x: "rows", y: "figure", stroke: palette.blue, strokeWidth: 2.2 })),
       ] }) },
-      { title: "Evidence that the promise is broken (e-value)", plot: plot(palette, { ...common, y: { type: "log", domain: [Math.min(0.5, ...points.map((point) => point.e_value).filter((value) => value > 0)), Math.max(alarm, ...points.map((point) => point.e_value)) * 1.6], grid: true, label: null, ticks: 5, tickFormat: (value) => format.digits(value, 1) }, marks: [
+      { title: "Evidence that the promise is broken (e-value)", plot: plot(palette, { ...common, y: logAxis([Math.min(0.5, ...points.map((point) => point.e_value).filter((value) => value > 0)), Math.max(alarm, ...points.map((point) => point.e_value)) * 1.6], (value) => format.digits(value, 1)), marks: [
         breaks,
         Plot.ruleY([alarm], { stroke: palette.ink, strokeDasharray: "5 3" }),
         Plot.line(points.filter((point) => point.e_value > 0), named({ "data-series": "e_value" }, { x: "rows", y: "e_value", stroke: palette.blue, strokeWidth: 2.2 })),

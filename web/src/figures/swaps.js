@@ -14,7 +14,7 @@ export function swapSets(view) {
   const tell = () => {
     const swap = now();
     said.textContent = swap
-      ? `Against one threshold, ${format.count(swap.taken_in.rows)} rows are taken in${swap.labelled ? `, ${format.count(swap.taken_in.positives)} of them positive` : ""}, and ${format.count(swap.left_out.rows)} are left out${swap.labelled ? `, ${format.count(swap.left_out.positives)} of them positive` : ""}. ${swap.verdict ? `${swap.verdict}.` : ""}`
+      ? `Against one threshold, ${format.count(swap.taken_in.rows)} rows are taken in${swap.labelled ? `, ${format.count(swap.taken_in.positives)} of them positive` : ""}, and ${format.count(swap.left_out.rows)} are left out${swap.labelled ? `, ${format.count(swap.left_out.positives)} of them positive` : ""}. ${swap.verdict ? format.sentence(swap.verdict) : ""}`
       : "There is nothing to compare at this bound.";
   };
   tell();
@@ -60,11 +60,11 @@ export function swapSets(view) {
         title: narrow ? "Rows by uncertainty level" : "Rows by uncertainty level: left out to the left, taken in to the right",
         plot: plot(palette, {
           width,
-          height: 54 + step * levels.length,
+          height: 68 + step * levels.length,
           marginLeft: 54,
-          marginTop: 8,
+          marginTop: 22,
           x: { domain: extent(bars.flatMap((bar) => [bar.from, bar.to]), 0.03), label: "\u2190 rows left out \u00b7 taken in \u2192", labelAnchor: "center", tickFormat: (value) => format.count(Math.abs(value)), grid: true, ticks: narrow ? 4 : 9 },
-          y: { type: "band", domain: levels.map((_, at) => levels.length - at), label: "\u2191 level", tickSize: 0, ticks: levels.length > 16 ? levels.map((_, at) => at + 1).filter((at) => at % 4 === 1) : undefined, padding: 0.15 },
+          y: { type: "band", domain: levels.map((_, at) => levels.length - at), label: "\u2191 level", labelAnchor: "top", tickSize: 0, ticks: levels.length > 16 ? levels.map((_, at) => at + 1).filter((at) => at % 4 === 1) : undefined, padding: 0.15 },
           marks: [
             Plot.barX(bars.filter((bar) => !bar.positive), named({ "data-bars": "rows" }, { y: "level", x1: "from", x2: "to", fill: (bar) => color[bar.side], fillOpacity: 0.35 })),
             Plot.barX(bars.filter((bar) => bar.positive), named({ "data-bars": "positives" }, { y: "level", x1: "from", x2: "to", fill: (bar) => color[bar.side] })),
