@@ -25,9 +25,9 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(kSvg, tag), attributes, children);
 }
 
-/// A link to a place on this page.
+/// A link to a place on this page, which has no other links.
 export function anchor(id, text) {
   const link = h("a", {}, text);
-  link.hash = id;
+  link.setAttribute("href", `#${id}`);
   return link;
 }

@@ -8,7 +8,7 @@ export const kFont = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "Liberation 
 /// Options that every plot has. Plot draws axes without a frame; the grid is only hinted at.
 export function plot(palette, options) {
   const { marks, ...rest } = options;
-  return Plot.plot({
+  const drawn = Plot.plot({
     marginTop: 24,
     marginRight: 14,
     marginBottom: 43,
@@ -18,6 +18,12 @@ export function plot(palette, options) {
     style: { fontFamily: kFont, fontSize: "12px", color: palette.soft, background: "transparent", overflow: "visible", ...rest.style },
     marks: marks.flat().filter(Boolean),
   });
+  // The figure has one text alternative, for all of its parts.
+  for (const part of drawn.querySelectorAll("[aria-label], [aria-description]")) {
+    part.removeAttribute("aria-label");
+    part.removeAttribute("aria-description");
+  }
+  return drawn;
 }
 
 /// Plots beside and below each other, a legend above, in one SVG of the given width.
@@ -140,27 +146,6 @@ export function logTicks([low, high]) {
 /// Options of a logarithmic axis.
 export function logAxis(domain, tickFormat) {
   return { type: "log", domain, ticks: logTicks(domain), tickFormat, grid: true, label: null, clamp: true };
-}
-
-/// Where a value lies on an axis on which the bins between edges are equally wide: 0 to edges.length + 1.
-export function quantilePlace(edges, [low, high], value) {
-  const all = [low, ...edges, high];
-  if (!(value > all[0])) return 0;
-  if (value >= all[all.length - 1]) return all.length - 1;
-  let bin = 0;
-  while (bin + 1 < all.length - 1 && all[bin + 1] <= value) ++bin;
-  const span = all[bin + 1] - all[bin];
-  return bin + (span > 0 ? Math.min(1, Math.max(0, (value - all[bin]) / span)) : 0);
-}
-
-/// About `wanted` of the places 0..n, with the first and the last.
-export function spread(n, wanted) {
-  const step = Math.max(1, Math.ceil(n / Math.max(1, wanted)));
-  const places = [];
-  for (let place = 0; place <= n; place += step) places.push(place);
-  if (n - places[places.length - 1] >= step / 2) places.push(n);
-  else places[places.length - 1] = n;
-  return places;
 }
 
 /// Smallest interval that has all the numbers, a little wider; null where there are none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text. Nothing is rounded to a figure that would read as a bound kept: ratios have four digits.
+// Numbers as text. Tables have the whole number beside it (data-value), and so have saved files.
 
 const kMinus = "\u2212";
 const kNone = "\u2013";

@@ -3,7 +3,7 @@
 import "./style.css";
 import { boundBar, decisionSection, decisionTitle } from "./decision.js";
 import { anchor, h } from "./dom.js";
-import { drawAll } from "./figure.js";
+import { begin, settleAll } from "./figure.js";
 import { biasCurves } from "./figures/bias.js";
 import { calibrationErrors } from "./figures/calibration.js";
 import { certificationWalk } from "./figures/certification.js";
@@ -18,7 +18,7 @@ import { monitorPath } from "./figures/monitor.js";
 import { swapSets } from "./figures/swaps.js";
 import { levelsAndBins } from "./figures/sweep.js";
 import { trainingCurves } from "./figures/training.js";
-import { goalOf, readStudy } from "./study.js";
+import { goalOf, readStudy, StudyError } from "./study.js";
 import { View } from "./view.js";
 
 const some = (list) => Array.isArray(list) && list.some((entry) => entry !== null);
@@ -40,6 +40,16 @@ const kSections = [
   ["monitor", "In deployment", null, (study) => study.monitor, monitorPath],
   ["data", "Data and settings", null, () => true, dataAndSettings],
 ];
+
+/// One section that cannot be shown leaves the others be.
+function contentOf(make, view) {
+  try {
+    return make(view);
+  } catch (error) {
+    console.error(error);
+    return h("p", { class: "nothing" }, "This section does not fit the page.");
+  }
+}
 
 function themeSwitch(view) {
   const button = h("button", { type: "button", class: "theme", id: "theme" });
@@ -65,17 +75,22 @@ function build(study) {
       h("div", { class: "inner" }, decisionTitle(study), decisionSection(view)),
       boundBar(view),
       h("div", { class: "inner" }, contents,
-        sections.map(([id, heading, text, , content]) => h("section", { id, "aria-labelledby": `${id}-heading` }, h("h2", { id: `${id}-heading` }, heading), text ? h("p", { class: "lead" }, text) : null, content(view))))),
+        sections.map(([id, heading, text, , content]) => h("section", { id, "aria-labelledby": `${id}-heading` }, h("h2", { id: `${id}-heading` }, heading), text ? h("p", { class: "lead" }, text) : null, contentOf(content, view))))),
     h("footer", {}, h("div", { class: "inner" }, `Made by limen ${study.limen ?? ""}: the figures on this page are those of the study; ${goalOf(study)} is as high as the bound allows.`)),
   );
-  drawAll();
+  view.on("print", settleAll);
+  begin();
   document.documentElement.dataset.ready = "yes";
+}
+
+function refuse(message) {
+  document.body.append(h("main", {}, h("div", { class: "inner" }, h("h1", {}, "This report cannot be shown"), h("p", {}, message))));
+  document.documentElement.dataset.ready = "failed";
 }
 
 try {
   build(readStudy(document.getElementById("study").textContent));
 } catch (error) {
-  document.body.append(h("main", {}, h("div", { class: "inner" }, h("h1", {}, "This report cannot be shown"), h("p", {}, error.message))));
-  document.documentElement.dataset.ready = "failed";
-  if (!error.message.startsWith("The") && !error.message.startsWith("This") && !error.message.startsWith("What")) throw error;
+  refuse(error instanceof StudyError ? error.message : "Its study does not fit this page.");
+  if (!(error instanceof StudyError)) console.error(error);
 }

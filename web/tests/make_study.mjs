@@ -22,7 +22,7 @@ function random(seed) {
   return { uniform, normal };
 }
 
-function drawRows(count, seed, weighted) {
+function drawRows(count, seed, { weighted, jitter = 0 }) {
   const { uniform, normal } = random(seed);
   return Array.from({ length: count }, () => {
     const p = 1 - (1 - uniform()) ** (1 / 3);  // Beta(1, 3)
@@ -31,7 +31,7 @@ function drawRows(count, seed, weighted) {
     let k = 0;
     if (n < 60) for (let row = 0; row < n; ++row) k += uniform() < seen ? 1 : 0;
     else k = Math.min(n, Math.max(0, Math.round(n * seen + normal() * Math.sqrt(n * seen * (1 - seen)))));
-    return { score: (k + 1) / (n + 2), uncertainty: -Math.log(n + 2) + 0.05 * normal(), label: uniform() < p ? 1 : 0,
+    return { score: Math.min(1, Math.max(0, (k + 1) / (n + 2) + (jitter > 0 ? jitter * normal() : 0))), uncertainty: -Math.log(n + 2) + 0.05 * normal(), label: uniform() < p ? 1 : 0,
       weight: weighted ? 0.25 + 1.5 * uniform() : 1 };
   });
 }
@@ -39,7 +39,7 @@ function drawRows(count, seed, weighted) {
 function quantiles(values, parts) {
   const sorted = [...values].sort((a, b) => a - b);
   const edges = [];
-  for (let part = 1; part < parts; ++part) edges.push(Number(sorted[Math.floor((part * sorted.length) / parts)].toPrecision(5)));
+  for (let part = 1; part < parts; ++part) edges.push(Number(sorted[Math.floor((part * sorted.length) / parts)].toPrecision(7)));
   return edges.filter((edge, at) => at === 0 || edge > edges[at - 1]);
 }
 
@@ -114,7 +114,7 @@ const kShapes = {
   full: {},
   minimal: { minimal: true, bounds: 1, methods: ["auto", "st"], rows: 4000, levels: 3, bins: 8 },
   hostile: { hostile: true, rows: 4000, bounds: 7, methods: ["auto", "st", "exact"] },
-  large: { levels: 11, bins: 1000, bounds: 60, methods: ["auto", "st", "exact", "joint", "hr", "gmt", "mist", "ew-dpmt"], rows: 60000 },
+  large: { jitter: 0.01, levels: 11, bins: 1000, bounds: 60, methods: ["auto", "st", "exact", "joint", "hr", "gmt", "mist", "ew-dpmt"], rows: 60000 },
   weighted: { weighted: true, rows: 6000, bounds: 9, methods: ["auto", "st", "smooth"], noTest: true },
   fpr: { constraint: "fpr", rows: 6000, bounds: 9, methods: ["auto", "st", "exact"] },
 };
@@ -125,8 +125,8 @@ export const attacks = ["</script><script>window.hacked=1</script>", "\"><img sr
 
 export function makeStudy(name) {
   const shape = { rows: 30000, bounds: 41, levels: 8, bins: 24, methods: Object.keys(kFamilies), constraint: "precision", ...kShapes[name] };
-  const holdout = drawRows(shape.rows, 1, shape.weighted);
-  const test = shape.noTest || shape.minimal ? null : drawRows(shape.rows, 2, shape.weighted);
+  const holdout = drawRows(shape.rows, 1, shape);
+  const test = shape.noTest || shape.minimal ? null : drawRows(shape.rows, 2, shape);
   const isPrecision = shape.constraint === "precision";
   const first = isPrecision ? 0.3 : 0.01;
   const step = isPrecision ? 0.69 / Math.max(1, shape.bounds - 1) : 0.01;
@@ -201,7 +201,8 @@ export function makeStudy(name) {
     good[level][bin] += row.weight * row.label;
     sums[level][bin] += row.weight * row.score;
   }
-  const each = (make) => all.map((row, level) => row.map((_, bin) => make(level, bin)));
+  const six = (value) => (value === null ? null : Number(value.toPrecision(6)));
+  const each = (make) => all.map((row, level) => row.map((_, bin) => six(make(level, bin))));
   const range = (of) => [Math.min(...holdout.slice(0, 4000).map(of)) - 0.001, Math.max(...holdout.slice(0, 4000).map(of)) + 0.001];
   study.positivity = { score_edges: scoreEdges, uncertainty_edges: edges, score_range: range((row) => row.score), uncertainty_range: range((row) => row.uncertainty),
     rows: all, positives: good, rate: each((l, b) => (all[l][b] > 0 ? good[l][b] / all[l][b] : null)), low: each((l, b) => (all[l][b] > 0 ? interval(good[l][b], all[l][b])[0] : null)),

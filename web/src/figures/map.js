@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Positivity by score and uncertainty, and the rules that cut through it.
 import { h, s } from "../dom.js";
-import { compose, hatch, named, Plot, plot, quantilePlace, spread, textWidth } from "../draw.js";
+import { compose, hatch, named, Plot, plot, textWidth } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
 import { lineOf, mix, paletteOf } from "../palette.js";
+import { quantilePlace, spread } from "../place.js";
 import { cellOf, constraintOf, isFeasible, labelOf, ruleOf } from "../study.js";
 
 /// The corners of a rule's step line from the lowest uncertainty up, in places on the axes. A level without a threshold has
@@ -25,8 +26,11 @@ export function positivityMap(view) {
   const map = study.positivity;
   const levels = map.rate.length;
   const bins = map.rate[0]?.length ?? 0;
-  const highest = Math.max(0, ...map.rate.map((row) => Math.max(0, ...row.filter((rate) => rate !== null)))) || 1;
   const cells = map.rate.flatMap((row, level) => row.map((rate, bin) => ({ level, bin, rate, rows: map.rows[level][bin], positives: map.positives[level][bin], low: map.low[level][bin], high: map.high[level][bin] })));
+  // Colours are for cells that have rows enough: a single positive row must not take the strongest one from all others.
+  const known = cells.filter((cell) => cell.rate !== null);
+  const enough = known.filter((cell) => cell.rows >= map.few);
+  const highest = (enough.length > 0 ? enough : known).reduce((most, cell) => Math.max(most, cell.rate), 0) || 1;
   const edgesX = [map.score_range[0], ...map.score_edges, map.score_range[1]];
   const edgesY = [map.uncertainty_range[0], ...map.uncertainty_edges, map.uncertainty_range[1]];
   const scoreName = format.shorten(study.data?.columns?.score ?? "score", 28);
@@ -88,7 +92,7 @@ export function positivityMap(view) {
     const base = plot(palette, {
       ...frame,
       marks: [
-        Plot.rect(cells.filter((cell) => cell.rate !== null), box(named({ "data-cells": "" }, { fill: (cell) => mix(palette.heat, cell.rate / highest), shapeRendering: "crispEdges" }))),
+        Plot.rect(known, box(named({ "data-cells": "" }, { fill: (cell) => mix(palette.heat, cell.rate / highest), shapeRendering: "crispEdges" }))),
         Plot.rect(cells.filter((cell) => cell.rows < map.few), box(named({ "data-few": "" }, { fill: few.fill, fillOpacity: 0.45 }))),
         () => s("g", { class: "rules" }),
         Plot.tip(cells, Plot.pointer({
@@ -112,9 +116,10 @@ export function positivityMap(view) {
     id: "positivity-map",
     title: "Share of positives by score and uncertainty, with the rules",
     on: ["bound", "methods"],
+    redrawOn: ["axes"],
     draw,
     update,
-    describe: () => `Heat map of the share of positives in ${levels} uncertainty levels and ${bins} score bins; the highest share is ${format.ratio(highest)}. ` +
+    describe: () => `Heat map of the share of positives in ${levels} uncertainty levels and ${bins} score bins; the highest share of a cell with rows enough is ${format.ratio(highest)}. ` +
       `Step lines show where these rules begin to flag at a ${constraintOf(study).words} ${format.bound(study.bounds[view.bound])}: ${study.methods.filter((method) => view.shown.has(method.name) && isFeasible(cellOf(method, view.bound))).map(labelOf).join(", ") || "none"}.`,
     note: () => {
       const missing = study.methods.filter((method) => view.shown.has(method.name) && !isFeasible(cellOf(method, view.bound))).map(labelOf);
@@ -127,7 +132,6 @@ export function positivityMap(view) {
       rows: cells.map((cell) => [cell.level + 1, edgesY[cell.level], edgesY[cell.level + 1], cell.bin + 1, edgesX[cell.bin], edgesX[cell.bin + 1], cell.rows, cell.positives, cell.rate, cell.low, cell.high]),
     }),
   });
-  view.on("axes", () => picture.querySelector(".canvas").limenFigure.draw());
   return [methodSwitches(view), picture];
 }
 
