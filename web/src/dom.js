@@ -11,7 +11,9 @@ function fill(element, attributes, children) {
     if (kForbidden.test(name)) throw new Error(`dom: attribute ${name}`);
     element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 

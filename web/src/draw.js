@@ -15,7 +15,14 @@ export function plot(palette, options) {
     marginLeft: 50,
     r: { type: "identity" },
     ...rest,
-    style: { fontFamily: kFont, fontSize: "12px", color: palette.soft, background: "transparent", overflow: "visible", ...rest.style },
+    style: {
+      fontFamily: kFont,
+      fontSize: "12px",
+      color: palette.soft,
+      background: "transparent",
+      overflow: "visible",
+      ...rest.style,
+    },
     marks: marks.flat().filter(Boolean),
   });
   // The figure has one text alternative, for all of its parts.
@@ -39,7 +46,8 @@ export function compose({ width, panels, columns = 1, legend = [], palette, gap 
     const panelHeight = Number(panel.getAttribute("height"));
     if (column === 0) top = index === 0 ? begin : bottom + gap;
     const x = column * ((width - panelWidth) / Math.max(1, columns - 1) || 0);
-    if (title) root.append(s("text", { x, y: top + 13, "font-weight": 600, fill: palette.ink, class: "panel-title" }, title));
+    if (title)
+      root.append(s("text", { x, y: top + 13, "font-weight": 600, fill: palette.ink, class: "panel-title" }, title));
     panel.setAttribute("x", x);
     panel.setAttribute("y", top + (title ? 18 : 0));
     // The style sheet of a plot lets its height follow its width, which makes an inner one as high as the outer one.
@@ -50,7 +58,8 @@ export function compose({ width, panels, columns = 1, legend = [], palette, gap 
     bottom = Math.max(bottom, top + (title ? 18 : 0) + panelHeight);
   });
   const height = Math.ceil(bottom);
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) root.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+    root.setAttribute(name, value);
   return root;
 }
 
@@ -71,14 +80,30 @@ function drawLegend(root, items, width, palette) {
     }
     const mark =
       kind === "line"
-        ? s("line", { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke: color, "stroke-width": stroke, "stroke-dasharray": dash || null })
+        ? s("line", {
+            x1: x,
+            x2: x + 26,
+            y1: y - 4,
+            y2: y - 4,
+            stroke: color,
+            "stroke-width": stroke,
+            "stroke-dasharray": dash || null,
+          })
         : kind === "dot"
           ? s("circle", { cx: x + 13, cy: y - 4, r: 4.5, fill: color })
           : kind === "cross"
             ? s("path", { d: `M${x + 8.5},${y - 8.5}l9,9m0,-9l-9,9`, stroke: color, "stroke-width": 2.2, fill: "none" })
-          : kind === "ring"
-            ? s("circle", { cx: x + 13, cy: y - 4, r: 4, fill: palette.paper, stroke: color, "stroke-width": 2 })
-            : s("rect", { x: x + 4, y: y - 11, width: 18, height: 13, fill: color, "fill-opacity": kind === "band" ? 0.25 : 1, stroke: kind === "hatch" ? palette.soft : null });
+            : kind === "ring"
+              ? s("circle", { cx: x + 13, cy: y - 4, r: 4, fill: palette.paper, stroke: color, "stroke-width": 2 })
+              : s("rect", {
+                  x: x + 4,
+                  y: y - 11,
+                  width: 18,
+                  height: 13,
+                  fill: color,
+                  "fill-opacity": kind === "band" ? 0.25 : 1,
+                  stroke: kind === "hatch" ? palette.soft : null,
+                });
     group.append(mark, s("text", { x: x + 33, y, fill: palette.ink }, label));
     x += space;
   }
@@ -118,11 +143,27 @@ export function named(attributes, rest = {}) {
   };
 }
 
+/// How the box looks that says what is under the pointer.
+export function tipStyle(palette) {
+  return { fill: palette.paper, stroke: palette.faint, lineHeight: 1.3 };
+}
+
 /// The bound the slider is at, as a line across the plot.
 export function boundRule(value, palette, across = "x", text = null) {
   const options = named({ "data-bound": value }, { stroke: palette.accent, strokeWidth: 1.5, strokeDasharray: "2 2" });
   if (across === "y") return Plot.ruleY([value], options);
-  const label = { x: (at) => at, frameAnchor: "top", textAnchor: "start", dx: 6, dy: 8, text: () => text, fill: palette.accent, stroke: palette.paper, strokeWidth: 4, fontWeight: 600 };
+  const label = {
+    x: (at) => at,
+    frameAnchor: "top",
+    textAnchor: "start",
+    dx: 6,
+    dy: 8,
+    text: () => text,
+    fill: palette.accent,
+    stroke: palette.paper,
+    strokeWidth: 4,
+    fontWeight: 600,
+  };
   return [Plot.ruleX([value], options), text === null ? null : Plot.text([value], label)];
 }
 

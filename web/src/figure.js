@@ -95,7 +95,14 @@ class Figure {
       button("Save as PNG", "PNG", () => savePng(options.id, this.#drawing, options.title, paletteOf(this.view.theme))),
       button("Save as CSV", "CSV", () => saveCsv(options.id, csvText(options.table()))),
     );
-    this.element = h("figure", { "data-figure": options.id }, h("figcaption", {}, options.title), this.canvas, this.note, h("div", { class: "below" }, this.details, this.tools));
+    this.element = h(
+      "figure",
+      { "data-figure": options.id },
+      h("figcaption", {}, options.title),
+      this.canvas,
+      this.note,
+      h("div", { class: "below" }, this.details, this.tools),
+    );
     view.on("theme", () => this.#renew("draw"));
     view.on(options.on ?? [], () => this.#renew("change"));
     view.on(options.redrawOn ?? [], () => this.#renew("draw"));
@@ -165,7 +172,8 @@ class Figure {
 
   // A closed table has no rows: some have thousands.
   #fillTable() {
-    if (this.details.open) this.box.replaceChildren(tableElement({ caption: this.options.title, ...this.options.table() }));
+    if (this.details.open)
+      this.box.replaceChildren(tableElement({ caption: this.options.title, ...this.options.table() }));
     else this.box.replaceChildren();
   }
 }

@@ -45,7 +45,13 @@ export function digits(value, places = 4) {
   if (missing(value)) return kNone;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) return signed(value.toExponential(Math.max(0, places - 2)).replace(/\.?0+e/, "e").replace("e+", "e"));
+  if (size >= 1e6 || size < 1e-3)
+    return signed(
+      value
+        .toExponential(Math.max(0, places - 2))
+        .replace(/\.?0+e/, "e")
+        .replace("e+", "e"),
+    );
   return signed(String(Number(value.toPrecision(places))));
 }
 

@@ -20,7 +20,8 @@ export function readStudy(text) {
     throw new StudyError("There is no study in this page: it was not made by limen report.");
   }
   if (study?.format !== "limen-study") throw new StudyError("What is in this page is not a study of limen report.");
-  if (study.version !== 1) throw new StudyError(`This page draws studies of version 1; this one has version ${study.version}.`);
+  if (study.version !== 1)
+    throw new StudyError(`This page draws studies of version 1; this one has version ${study.version}.`);
   for (const name of ["bounds", "decision", "methods", "rules"]) {
     if (!Array.isArray(study[name])) throw new StudyError(`The study is damaged: "${name}" is not a list.`);
   }

@@ -9,15 +9,30 @@ export function tableElement({ caption, columns, rows }) {
   const cell = (value, at) => {
     const column = columns[at];
     const text = value instanceof Node ? value : String(shown(column, value));
-    const attributes = { class: column.text ? "text" : "number", "data-value": column.text || value === null ? null : value };
+    const attributes = {
+      class: column.text ? "text" : "number",
+      "data-value": column.text || value === null ? null : value,
+    };
     return at === 0 && column.text ? h("th", { scope: "row", class: "text" }, text) : h("td", attributes, text);
   };
   return h(
     "table",
     {},
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.text ? "text" : "number" }, column.name)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell)))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        columns.map((column) => h("th", { scope: "col", class: column.text ? "text" : "number" }, column.name)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) => h("tr", {}, row.map(cell))),
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the decision gains over one threshold, at every bound.
-import { boundRule, compose, extent, named, Plot, plot } from "../draw.js";
+import { boundRule, compose, extent, named, Plot, plot, tipStyle } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
 import { constraintOf, goalOf } from "../study.js";
@@ -9,7 +9,14 @@ export function gainByBound(view) {
   const { study } = view;
   const { gain, bounds } = study;
   const constraint = constraintOf(study);
-  const points = bounds.map((bound, at) => ({ bound, in_sample: gain.in_sample?.[at] ?? null, expected: gain.expected?.[at] ?? null, low: gain.expected_low?.[at] ?? null, high: gain.expected_high?.[at] ?? null, test: gain.test?.[at] ?? null }));
+  const points = bounds.map((bound, at) => ({
+    bound,
+    in_sample: gain.in_sample?.[at] ?? null,
+    expected: gain.expected?.[at] ?? null,
+    low: gain.expected_low?.[at] ?? null,
+    high: gain.expected_high?.[at] ?? null,
+    test: gain.test?.[at] ?? null,
+  }));
   const series = [
     { key: "expected", name: "Expected in deployment" },
     { key: "in_sample", name: "On the hold-out", dash: "2 3" },
@@ -31,19 +38,66 @@ export function gainByBound(view) {
       width,
       height: width < 520 ? 260 : 320,
       marginLeft: 56,
-      x: { domain: extent(bounds, 0.01), label: `bound on ${constraint.name} \u2192`, labelAnchor: "right", ticks: width < 520 ? 5 : 9 },
-      y: { domain, label: `\u2191 ${goalOf(study)} gained over one threshold`, tickFormat: (value) => format.change(value).replace(".0%", "%"), grid: true, ticks: 6 },
+      x: {
+        domain: extent(bounds, 0.01),
+        label: `bound on ${constraint.name} \u2192`,
+        labelAnchor: "right",
+        ticks: width < 520 ? 5 : 9,
+      },
+      y: {
+        domain,
+        label: `\u2191 ${goalOf(study)} gained over one threshold`,
+        tickFormat: (value) => format.change(value).replace(".0%", "%"),
+        grid: true,
+        ticks: 6,
+      },
       marks: [
         Plot.ruleY([0], { stroke: palette.soft }),
         Plot.areaY(points, { x: "bound", y1: "low", y2: "high", fill: color.expected, fillOpacity: 0.16, clip: true }),
-        ...series.map(({ key, dash }) => Plot.line(points, named({ "data-series": key }, { x: "bound", y: key, stroke: color[key], strokeWidth: 2.2, strokeDasharray: dash, clip: true }))),
+        ...series.map(({ key, dash }) =>
+          Plot.line(
+            points,
+            named(
+              { "data-series": key },
+              { x: "bound", y: key, stroke: color[key], strokeWidth: 2.2, strokeDasharray: dash, clip: true },
+            ),
+          ),
+        ),
         boundRule(study.bounds[view.bound], palette, "x", format.bound(study.bounds[view.bound])),
-        ...series.map(({ key }) => (now[key] === null ? null : Plot.dot([now], { x: "bound", y: key, r: 5, fill: color[key], stroke: palette.paper, strokeWidth: 2, clip: true }))),
-        Plot.tip(points, Plot.pointerX({ x: "bound", y: (point) => series.map(({ key }) => point[key]).find((value) => value !== null) ?? 0, fill: palette.paper, stroke: palette.faint,
-          title: (point) => [`${constraint.name} ${format.bound(point.bound)}`, ...series.map(({ key, name }) => `${name}: ${format.change(point[key])}`)].join("\n") })),
+        ...series.map(({ key }) =>
+          now[key] === null
+            ? null
+            : Plot.dot([now], {
+                x: "bound",
+                y: key,
+                r: 5,
+                fill: color[key],
+                stroke: palette.paper,
+                strokeWidth: 2,
+                clip: true,
+              }),
+        ),
+        Plot.tip(
+          points,
+          Plot.pointerX({
+            x: "bound",
+            y: (point) => series.map(({ key }) => point[key]).find((value) => value !== null) ?? 0,
+            ...tipStyle(palette),
+            title: (point) =>
+              [
+                `${constraint.name} ${format.bound(point.bound)}`,
+                ...series.map(({ key, name }) => `${name}: ${format.change(point[key])}`),
+              ].join("\n"),
+          }),
+        ),
       ],
     });
-    return compose({ width, palette, legend: series.map(({ key, name, dash }) => ({ label: name, color: color[key], dash, width: 2.2 })), panels: [{ plot: chart }] });
+    return compose({
+      width,
+      palette,
+      legend: series.map(({ key, name, dash }) => ({ label: name, color: color[key], dash, width: 2.2 })),
+      panels: [{ plot: chart }],
+    });
   }
 
   return figure(view, {
@@ -52,10 +106,17 @@ export function gainByBound(view) {
     on: ["bound"],
     draw,
     nothing: "No gain could be computed at any bound.",
-    describe: () => `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
-    note: () => `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${cut ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
+    describe: () =>
+      `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
+    note: () =>
+      `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${cut ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
     table: () => ({
-      columns: [{ name: `bound on ${constraint.name}`, format: format.bound }, ...series.map(({ name }) => ({ name, format: format.change })), { name: "expected, low", format: format.change }, { name: "expected, high", format: format.change }],
+      columns: [
+        { name: `bound on ${constraint.name}`, format: format.bound },
+        ...series.map(({ name }) => ({ name, format: format.change })),
+        { name: "expected, low", format: format.change },
+        { name: "expected, high", format: format.change },
+      ],
       rows: points.map((point) => [point.bound, ...series.map(({ key }) => point[key]), point.low, point.high]),
     }),
   });
