@@ -36,7 +36,8 @@ const styles = bundle.output.filter((file) => file.fileName.endsWith(".css")).ma
 // Nothing in the script may end the element that it stands in.
 const script = chunks[0].code.trim().replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 const style = styles.join("\n").trim();
-if (/<\/style|@import|url\(/i.test(style)) throw new Error("build: the style sheet refers to something outside the page");
+if (/<\/style|@import|url\(/i.test(style))
+  throw new Error("build: the style sheet refers to something outside the page");
 
 // The script is known by its hash: no other one runs, wherever it may come from.
 const hash = createHash("sha256").update(script).digest("base64");
@@ -46,19 +47,30 @@ const policy =
 
 const tag = '<script type="module" src="/src/main.js"></script>';
 const page = [
-  ["<meta charset=\"utf-8\">", (text) => `${text}\n<meta http-equiv="Content-Security-Policy" content="${policy}">`],
+  ['<meta charset="utf-8">', (text) => `${text}\n<meta http-equiv="Content-Security-Policy" content="${policy}">`],
   ["</head>", (text) => `<style>${style}</style>\n${text}`],
   [tag, () => `<script type="module">${script}</script>`],
   ["</html>", (text) => `${text}\n<!--\n${licences(modules)}\n-->`],
-].reduce((text, [mark, change]) => replaceOnce(text, mark, change(mark)), readFileSync(join(root, "index.html"), "utf8"));
+].reduce(
+  (text, [mark, change]) => replaceOnce(text, mark, change(mark)),
+  readFileSync(join(root, "index.html"), "utf8"),
+);
 for (const mark of ["@LIMEN_TITLE@", "@LIMEN_STUDY@"]) replaceOnce(page, mark, "");
 
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, "page.html"), page);
 writeFileSync(join(folder, "page.cpp"), source(Buffer.from(page)));
 const own = modules.filter((path) => !path.includes("/node_modules/"));
-const inputs = [...own, join(root, "index.html"), join(root, "build.mjs"), join(root, "node_modules/.package-lock.json")];
-writeFileSync(join(folder, "page.d"), `${escape(join(folder, "page.cpp"))}: ${inputs.sort().map(escape).join(" \\\n  ")}\n`);
+const inputs = [
+  ...own,
+  join(root, "index.html"),
+  join(root, "build.mjs"),
+  join(root, "node_modules/.package-lock.json"),
+];
+writeFileSync(
+  join(folder, "page.d"),
+  `${escape(join(folder, "page.cpp"))}: ${inputs.sort().map(escape).join(" \\\n  ")}\n`,
+);
 
 function escape(path) {
   return path.replaceAll(" ", "\\ ");
@@ -78,8 +90,14 @@ function licences(files) {
     const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
     const file = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license"].map((base) => join(path, base)).find(existsSync);
     if (!file) throw new Error(`build: ${relative(root, path)} has no licence text`);
-    const lines = readFileSync(file, "utf8").split(/\r?\n/).map((line) => line.trim());
-    const text = lines.filter((line) => !kHolder.test(line)).join("\n").trim().replaceAll("--", "- -");
+    const lines = readFileSync(file, "utf8")
+      .split(/\r?\n/)
+      .map((line) => line.trim());
+    const text = lines
+      .filter((line) => !kHolder.test(line))
+      .join("\n")
+      .trim()
+      .replaceAll("--", "- -");
     const holder = lines.filter((line) => kHolder.test(line)).join("; ");
     texts.set(text, [...(texts.get(text) ?? []), `${name} ${version} (${license}): ${holder}`]);
   }

@@ -87,7 +87,8 @@ std::string render_report(std::string_view study_json) {
   const std::string_view page = detail::page();
   if (page.empty()) {
     throw std::runtime_error(
-        "render_report: this build has no report page, as Node.js or web/node_modules was missing: run scripts/setup and "
+        "render_report: this build has no report page, as Node.js or web/node_modules was missing: run scripts/setup "
+        "and "
         "build again");
   }
   // A byte order mark may stand before JSON in a file, but not in the page.

@@ -74,7 +74,8 @@ TEST_F(RenderReport, SeparatorsOfLinesAreEscaped) {
   EXPECT_NE(embedded(page).find("x\\u2028y\\u2029z\xE2\x80\xAA"), std::string::npos);
 }
 
-// A page into which the title was put first, and that was then searched for the study's mark, would find it in the title.
+// A page into which the title was put first, and that was then searched for the study's mark, would find it in the
+// title.
 TEST_F(RenderReport, MarksInTheTitleAreText) {
   const std::string page = render_report(study("@LIMEN_STUDY@ @LIMEN_TITLE@"));
   EXPECT_NE(page.find("<title>@LIMEN_STUDY@ @LIMEN_TITLE@</title>"), std::string::npos);

@@ -2,7 +2,7 @@
 // The top of the page: the decision in one sentence, the figures behind it, and the slider that moves the bound.
 import { h } from "./dom.js";
 import * as format from "./format.js";
-import { cellOf, constraintOf, decider, goalOf, isFeasible, labelOf, singleThreshold } from "./study.js";
+import { cellOf, constraintOf, decider, goalOf, isFeasible, singleThreshold } from "./study.js";
 
 const kGains = {
   yes: "Uncertainty helps",
@@ -19,7 +19,12 @@ export function decisionSection(view) {
   const figures = h("dl", { class: "figures", id: "figures" });
 
   function tile(name, value, text, below, what) {
-    return h("div", { "data-what": what, "data-value": value ?? null }, h("dt", {}, name), h("dd", {}, h("strong", {}, text), below ? h("small", {}, below) : null));
+    return h(
+      "div",
+      { "data-what": what, "data-value": value ?? null },
+      h("dt", {}, name),
+      h("dd", {}, h("strong", {}, text), below ? h("small", {}, below) : null),
+    );
   }
 
   function fill() {
@@ -36,17 +41,87 @@ export function decisionSection(view) {
     const band = [study.gain?.expected_low?.[view.bound] ?? null, study.gain?.expected_high?.[view.bound] ?? null];
     figures.replaceChildren(
       ...[
-        tile("Recall on the hold-out", counts?.recall, format.ratio(counts?.recall), counts && `${format.interval(counts.recall_interval)}`, "recall"),
-        tile("Precision on the hold-out", counts?.precision, format.ratio(counts?.precision), counts && `${format.interval(counts.precision_interval)}`, "precision"),
-        tile("Rows flagged", counts?.flagged, format.count(counts?.flagged), counts && `${format.count(counts.true_positives)} of them positive`, "flagged"),
-        study.gain ? tile("Expected gain over one threshold", expected, format.change(expected), band[0] === null ? null : format.interval(band, format.change), "expected")
-          : tile("Gain over one threshold", cell?.gain?.holdout, format.change(cell?.gain?.holdout), one?.holdout ? `on the hold-out; it has ${goalOf(study)} ${format.ratio(one.holdout[goalOf(study)])}` : null, "gain"),
+        tile(
+          "Recall on the hold-out",
+          counts?.recall,
+          format.ratio(counts?.recall),
+          counts && `${format.interval(counts.recall_interval)}`,
+          "recall",
+        ),
+        tile(
+          "Precision on the hold-out",
+          counts?.precision,
+          format.ratio(counts?.precision),
+          counts && `${format.interval(counts.precision_interval)}`,
+          "precision",
+        ),
+        tile(
+          "Rows flagged",
+          counts?.flagged,
+          format.count(counts?.flagged),
+          counts && `${format.count(counts.true_positives)} of them positive`,
+          "flagged",
+        ),
+        study.gain
+          ? tile(
+              "Expected gain over one threshold",
+              expected,
+              format.change(expected),
+              band[0] === null ? null : format.interval(band, format.change),
+              "expected",
+            )
+          : tile(
+              "Gain over one threshold",
+              cell?.gain?.holdout,
+              format.change(cell?.gain?.holdout),
+              one?.holdout
+                ? `on the hold-out; it has ${goalOf(study)} ${format.ratio(one.holdout[goalOf(study)])}`
+                : null,
+              "gain",
+            ),
       ],
     );
   }
   fill();
   view.on("bound", fill);
-  return h("section", { class: "decision", "aria-label": "The decision" }, sentence, h("div", { class: "verdict" }, gains, guarantee), figures);
+  reserve(view, [
+    [sentence, (decision) => decision.sentence],
+    [guarantee, (decision) => `Guarantee: ${decision.guarantee}`],
+  ]);
+  return h(
+    "section",
+    { class: "decision", "aria-label": "The decision" },
+    sentence,
+    h("div", { class: "verdict" }, gains, guarantee),
+    figures,
+  );
+}
+
+/// The slider must not move under the pointer that moves it: texts above it have room for the longest one from the start.
+function reserve(view, texts) {
+  const longest = (of) => {
+    const all = [...new Set(view.study.decision.map((decision) => String(of(decision ?? {}) ?? "")))];
+    return all.sort((one, other) => other.length - one.length).slice(0, 3);
+  };
+  for (const [element, of] of texts) {
+    const candidates = longest(of);
+    let width = 0;
+    new ResizeObserver(() => {
+      if (element.clientWidth === width) return;
+      width = element.clientWidth;
+      element.style.minHeight = "";
+      const shadow = element.cloneNode(false);
+      shadow.removeAttribute("id");
+      shadow.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${width}px`;
+      element.after(shadow);
+      const heights = candidates.map((text) => {
+        shadow.textContent = text;
+        return shadow.offsetHeight;
+      });
+      shadow.remove();
+      element.style.minHeight = `${Math.max(...heights)}px`;
+    }).observe(element);
+  }
 }
 
 /// The slider, which stays in sight.
@@ -56,8 +131,18 @@ export function boundBar(view) {
   const last = study.bounds.length - 1;
   const slider = h("input", { type: "range", id: "bound", min: 0, max: last, step: 1 });
   const shown = h("output", { for: "bound", id: "bound-value" });
-  const result = h("p", { class: "result", id: "result", role: "status", "aria-live": "polite", "aria-atomic": "true" });
-  const asked = h("button", { type: "button", class: "asked" }, `asked for: ${format.bound(study.bounds[study.start])}`);
+  const result = h("p", {
+    class: "result",
+    id: "result",
+    role: "status",
+    "aria-live": "polite",
+    "aria-atomic": "true",
+  });
+  const asked = h(
+    "button",
+    { type: "button", class: "asked" },
+    `asked for: ${format.bound(study.bounds[study.start])}`,
+  );
   asked.addEventListener("click", () => view.setBound(study.start));
 
   // Several moves within one frame are drawn once.
@@ -83,7 +168,10 @@ export function boundBar(view) {
       result.textContent = "No rule keeps this bound on the hold-out.";
       return;
     }
-    const parts = [`${goalOf(study)} ${format.ratio(cell.holdout?.[goalOf(study)])}`, `${format.count(cell.holdout?.flagged)} rows flagged`];
+    const parts = [
+      `${goalOf(study)} ${format.ratio(cell.holdout?.[goalOf(study)])} on the hold-out`,
+      `${format.count(cell.holdout?.flagged)} rows flagged`,
+    ];
     const expected = study.gain?.expected?.[view.bound] ?? null;
     if (expected !== null) parts.push(`${format.change(expected)} expected over one threshold`);
     const certified = study.certification?.[view.bound]?.status;
@@ -92,16 +180,33 @@ export function boundBar(view) {
   }
   fill();
   view.on("bound", fill);
-  return h("div", { class: "bar", role: "region", "aria-label": "Bound" },
-    h("div", { class: "inner" },
-      h("div", { class: "knob" }, h("label", { for: "bound" }, `${constraint.words[0].toUpperCase()}${constraint.words.slice(1)}`), shown, slider, asked),
-      result));
+  return h(
+    "div",
+    { class: "bar", role: "region", "aria-label": "Bound" },
+    h(
+      "div",
+      { class: "inner" },
+      h(
+        "div",
+        { class: "knob" },
+        h("label", { for: "bound" }, `${constraint.words[0].toUpperCase()}${constraint.words.slice(1)}`),
+        shown,
+        slider,
+        asked,
+      ),
+      result,
+    ),
+  );
 }
 
 export function decisionTitle(study) {
   const data = [study.data?.holdout?.name, study.data?.test?.name].filter(Boolean);
-  return h("div", { class: "head" }, h("h1", {}, study.title || "Report"),
-    data.length > 0 ? h("p", { class: "source" }, `${data.length > 1 ? "Hold-out and test: " : "Hold-out: "}${data.join(", ")}`) : null);
+  return h(
+    "div",
+    { class: "head" },
+    h("h1", {}, study.title || "Report"),
+    data.length > 0
+      ? h("p", { class: "source" }, `${data.length > 1 ? "Hold-out and test: " : "Hold-out: "}${data.join(", ")}`)
+      : null,
+  );
 }
-
-export { labelOf };

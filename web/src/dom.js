@@ -11,7 +11,9 @@ function fill(element, attributes, children) {
     if (kForbidden.test(name)) throw new Error(`dom: attribute ${name}`);
     element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -25,9 +27,9 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(kSvg, tag), attributes, children);
 }
 
-/// A link to a place on this page.
+/// A link to a place on this page, which has no other links.
 export function anchor(id, text) {
   const link = h("a", {}, text);
-  link.hash = id;
+  link.setAttribute("href", `#${id}`);
   return link;
 }

@@ -8,16 +8,29 @@ export const kFont = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "Liberation 
 /// Options that every plot has. Plot draws axes without a frame; the grid is only hinted at.
 export function plot(palette, options) {
   const { marks, ...rest } = options;
-  return Plot.plot({
+  const drawn = Plot.plot({
     marginTop: 24,
     marginRight: 14,
-    marginBottom: 38,
+    marginBottom: 43,
     marginLeft: 50,
-    insetTop: 0,
+    r: { type: "identity" },
     ...rest,
-    style: { fontFamily: kFont, fontSize: "12px", color: palette.soft, background: "transparent", overflow: "visible", ...rest.style },
-    marks: marks.filter(Boolean),
+    style: {
+      fontFamily: kFont,
+      fontSize: "12px",
+      color: palette.soft,
+      background: "transparent",
+      overflow: "visible",
+      ...rest.style,
+    },
+    marks: marks.flat().filter(Boolean),
   });
+  // The figure has one text alternative, for all of its parts.
+  for (const part of drawn.querySelectorAll("[aria-label], [aria-description]")) {
+    part.removeAttribute("aria-label");
+    part.removeAttribute("aria-description");
+  }
+  return drawn;
 }
 
 /// Plots beside and below each other, a legend above, in one SVG of the given width.
@@ -33,7 +46,8 @@ export function compose({ width, panels, columns = 1, legend = [], palette, gap 
     const panelHeight = Number(panel.getAttribute("height"));
     if (column === 0) top = index === 0 ? begin : bottom + gap;
     const x = column * ((width - panelWidth) / Math.max(1, columns - 1) || 0);
-    if (title) root.append(s("text", { x, y: top + 13, "font-weight": 600, fill: palette.ink, class: "panel-title" }, title));
+    if (title)
+      root.append(s("text", { x, y: top + 13, "font-weight": 600, fill: palette.ink, class: "panel-title" }, title));
     panel.setAttribute("x", x);
     panel.setAttribute("y", top + (title ? 18 : 0));
     // The style sheet of a plot lets its height follow its width, which makes an inner one as high as the outer one.
@@ -44,7 +58,8 @@ export function compose({ width, panels, columns = 1, legend = [], palette, gap 
     bottom = Math.max(bottom, top + (title ? 18 : 0) + panelHeight);
   });
   const height = Math.ceil(bottom);
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) root.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+    root.setAttribute(name, value);
   return root;
 }
 
@@ -65,12 +80,30 @@ function drawLegend(root, items, width, palette) {
     }
     const mark =
       kind === "line"
-        ? s("line", { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke: color, "stroke-width": stroke, "stroke-dasharray": dash || null })
+        ? s("line", {
+            x1: x,
+            x2: x + 26,
+            y1: y - 4,
+            y2: y - 4,
+            stroke: color,
+            "stroke-width": stroke,
+            "stroke-dasharray": dash || null,
+          })
         : kind === "dot"
           ? s("circle", { cx: x + 13, cy: y - 4, r: 4.5, fill: color })
-          : kind === "ring"
-            ? s("circle", { cx: x + 13, cy: y - 4, r: 4, fill: palette.paper, stroke: color, "stroke-width": 2 })
-            : s("rect", { x: x + 4, y: y - 11, width: 18, height: 13, fill: color, "fill-opacity": kind === "band" ? 0.25 : 1, stroke: kind === "hatch" ? palette.soft : null });
+          : kind === "cross"
+            ? s("path", { d: `M${x + 8.5},${y - 8.5}l9,9m0,-9l-9,9`, stroke: color, "stroke-width": 2.2, fill: "none" })
+            : kind === "ring"
+              ? s("circle", { cx: x + 13, cy: y - 4, r: 4, fill: palette.paper, stroke: color, "stroke-width": 2 })
+              : s("rect", {
+                  x: x + 4,
+                  y: y - 11,
+                  width: 18,
+                  height: 13,
+                  fill: color,
+                  "fill-opacity": kind === "band" ? 0.25 : 1,
+                  stroke: kind === "hatch" ? palette.soft : null,
+                });
     group.append(mark, s("text", { x: x + 33, y, fill: palette.ink }, label));
     x += space;
   }
@@ -110,31 +143,50 @@ export function named(attributes, rest = {}) {
   };
 }
 
+/// How the box looks that says what is under the pointer.
+export function tipStyle(palette) {
+  return { fill: palette.paper, stroke: palette.faint, lineHeight: 1.3 };
+}
+
 /// The bound the slider is at, as a line across the plot.
-export function boundRule(value, palette, across = "x") {
+export function boundRule(value, palette, across = "x", text = null) {
   const options = named({ "data-bound": value }, { stroke: palette.accent, strokeWidth: 1.5, strokeDasharray: "2 2" });
-  return across === "x" ? Plot.ruleX([value], options) : Plot.ruleY([value], options);
+  if (across === "y") return Plot.ruleY([value], options);
+  const label = {
+    x: (at) => at,
+    frameAnchor: "top",
+    textAnchor: "start",
+    dx: 6,
+    dy: 8,
+    text: () => text,
+    fill: palette.accent,
+    stroke: palette.paper,
+    strokeWidth: 4,
+    fontWeight: 600,
+  };
+  return [Plot.ruleX([value], options), text === null ? null : Plot.text([value], label)];
 }
 
-/// Where a value lies on an axis on which the bins between edges are equally wide: 0 to edges.length + 1.
-export function quantilePlace(edges, [low, high], value) {
-  const all = [low, ...edges, high];
-  if (!(value > all[0])) return 0;
-  if (value >= all[all.length - 1]) return all.length - 1;
-  let bin = 0;
-  while (bin + 1 < all.length - 1 && all[bin + 1] <= value) ++bin;
-  const span = all[bin + 1] - all[bin];
-  return bin + (span > 0 ? Math.min(1, Math.max(0, (value - all[bin]) / span)) : 0);
+/// Powers of ten between two positive numbers, with their doubles and fives where there is room.
+export function logTicks([low, high]) {
+  const ticks = (steps) => {
+    const values = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
+      for (const step of steps) {
+        const value = Number(`${step}e${power}`);
+        if (value >= low && value <= high) values.push(value);
+      }
+    }
+    return values;
+  };
+  const tens = ticks([1]);
+  if (tens.length > 6) return tens.filter((_, at) => at % Math.ceil(tens.length / 6) === 0);
+  return tens.length >= 4 ? tens : ticks(tens.length >= 3 ? [1, 3] : [1, 2, 5]);
 }
 
-/// About `wanted` of the places 0..n, with the first and the last.
-export function spread(n, wanted) {
-  const step = Math.max(1, Math.ceil(n / Math.max(1, wanted)));
-  const places = [];
-  for (let place = 0; place <= n; place += step) places.push(place);
-  if (n - places[places.length - 1] >= step / 2) places.push(n);
-  else places[places.length - 1] = n;
-  return places;
+/// Options of a logarithmic axis.
+export function logAxis(domain, tickFormat) {
+  return { type: "log", domain, ticks: logTicks(domain), tickFormat, grid: true, label: null, clamp: true };
 }
 
 /// Smallest interval that has all the numbers, a little wider; null where there are none.

@@ -1,20 +1,58 @@
 // SPDX-License-Identifier: MIT
 // A figure: the drawing, its text alternative, its numbers in a table, and the buttons that save them. It draws itself again
 // when what it shows changes, when its width does, and between light and dark.
+import { csvText } from "./csv.js";
 import { h } from "./dom.js";
 import { paletteOf } from "./palette.js";
 import { saveCsv, savePng, saveSvg } from "./save.js";
-import { csvText, scrollBox, tableElement } from "./table.js";
+import { scrollBox, tableElement } from "./table.js";
 
+const kNarrowest = 280;
 const figures = new Set();
 const resized = new ResizeObserver((entries) => {
-  for (const { target } of entries) target.limenFigure?.fit();
+  for (const { target } of entries) target.limenFigure.fit();
 });
+
+// Figures in sight, or nearly, follow at once; the others one by one when the browser has time.
+const sighted = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) target.limenFigure.see(isIntersecting);
+  },
+  { rootMargin: "300px" },
+);
+const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 20));
+let waiting = false;
+
+function later() {
+  document.documentElement.dataset.settled = "no";
+  if (waiting) return;
+  waiting = true;
+  whenIdle(() => {
+    waiting = false;
+    const next = [...figures].find((figure) => figure.isStale);
+    next?.settle();
+    if ([...figures].some((figure) => figure.isStale)) later();
+    else document.documentElement.dataset.settled = "yes";
+  });
+}
+
+/// Draws what is not up to date, all of it, now: paper waits for nothing.
+export function settleAll() {
+  for (const figure of figures) figure.settle();
+}
+
+/// Draws the first figure, so that there is something to see, and then the others.
+export function begin() {
+  const [first] = figures;
+  first?.settle();
+  later();
+}
 
 /// options:
 ///   id         name of the saved files
 ///   title      what is drawn, in a few words
 ///   on         events of the view (view.js) on which it changes
+///   redrawOn   events on which it has to be drawn anew all the same
 ///   update     (drawing, palette): changes the drawing in place on these events, where drawing anew would be slow
 ///   draw       (width, palette) -> SVG element (compose of draw.js), or null: nothing to draw at this bound
 ///   describe   () -> the text alternative
@@ -28,6 +66,9 @@ export function figure(view, options) {
 class Figure {
   #drawn = 0;
   #drawing = null;
+  #inSight = false;
+  // What is not done yet: nothing (null), an update of the drawing ("change"), or a new one ("draw").
+  #stale = "draw";
 
   constructor(view, options) {
     this.view = view;
@@ -40,7 +81,10 @@ class Figure {
     this.details.addEventListener("toggle", () => this.#fillTable());
     const button = (text, what, action) => {
       const element = h("button", { type: "button", "aria-label": `${text}: ${options.title}` }, what);
-      element.addEventListener("click", action);
+      element.addEventListener("click", () => {
+        this.settle();
+        action();
+      });
       return element;
     };
     this.tools = h(
@@ -51,33 +95,71 @@ class Figure {
       button("Save as PNG", "PNG", () => savePng(options.id, this.#drawing, options.title, paletteOf(this.view.theme))),
       button("Save as CSV", "CSV", () => saveCsv(options.id, csvText(options.table()))),
     );
-    this.element = h("figure", { "data-figure": options.id }, h("figcaption", {}, options.title), this.canvas, this.note, h("div", { class: "below" }, this.details, this.tools));
-    view.on("theme", () => this.draw());
-    view.on(options.on ?? [], () => this.#change());
+    this.element = h(
+      "figure",
+      { "data-figure": options.id },
+      h("figcaption", {}, options.title),
+      this.canvas,
+      this.note,
+      h("div", { class: "below" }, this.details, this.tools),
+    );
+    view.on("theme", () => this.#renew("draw"));
+    view.on(options.on ?? [], () => this.#renew("change"));
+    view.on(options.redrawOn ?? [], () => this.#renew("draw"));
     figures.add(this);
     resized.observe(this.canvas);
+    sighted.observe(this.canvas);
+  }
+
+  get isStale() {
+    return this.#stale !== null;
+  }
+
+  see(inSight) {
+    this.#inSight = inSight;
+    if (inSight) this.settle();
   }
 
   fit() {
-    const width = Math.floor(this.canvas.clientWidth);
-    if (width > 0 && width !== this.#drawn) this.draw();
+    const width = this.#width();
+    if (width > 0 && width !== this.#drawn) this.#renew("draw");
   }
 
-  #change() {
-    if (!this.options.update || !this.#drawing) return this.draw();
-    this.options.update(this.#drawing, paletteOf(this.view.theme));
-    this.#tell();
+  #renew(what) {
+    this.#stale = what === "draw" || this.#stale === "draw" || !this.options.update ? "draw" : "change";
+    if (this.#inSight) this.settle();
+    else later();
   }
 
-  draw() {
+  settle() {
+    const stale = this.#stale;
+    this.#stale = null;
+    if (stale === "draw" || (stale === "change" && !this.#drawing)) this.#draw();
+    if (stale === "change" && this.#drawing) this.options.update(this.#drawing, paletteOf(this.view.theme));
+    if (stale !== null) this.#tell();
+  }
+
+  // A narrower page than any has figures that are scaled down.
+  #width() {
     const width = Math.floor(this.canvas.clientWidth);
+    return width > 0 ? Math.max(width, kNarrowest) : 0;
+  }
+
+  #draw() {
+    const width = this.#width();
     if (width <= 0) return;
     this.#drawn = width;
     const { draw, nothing } = this.options;
-    this.#drawing = draw(width, paletteOf(this.view.theme));
-    this.canvas.replaceChildren(this.#drawing ?? h("p", { class: "nothing" }, nothing ?? "Nothing to draw at this bound."));
+    let text = nothing ?? "Nothing to draw at this bound.";
+    try {
+      this.#drawing = draw(width, paletteOf(this.view.theme));
+    } catch (error) {
+      console.error(error);
+      this.#drawing = null;
+      text = "This figure cannot be drawn.";
+    }
+    this.canvas.replaceChildren(this.#drawing ?? h("p", { class: "nothing" }, text));
     this.element.classList.toggle("empty", !this.#drawing);
-    this.#tell();
   }
 
   #tell() {
@@ -90,12 +172,8 @@ class Figure {
 
   // A closed table has no rows: some have thousands.
   #fillTable() {
-    if (this.details.open) this.box.replaceChildren(tableElement({ caption: this.options.title, ...this.options.table() }));
+    if (this.details.open)
+      this.box.replaceChildren(tableElement({ caption: this.options.title, ...this.options.table() }));
     else this.box.replaceChildren();
   }
-}
-
-/// Draws every figure that is on the page; once, after all of them are.
-export function drawAll() {
-  for (const figure of figures) figure.fit();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text. Nothing is rounded to a figure that would read as a bound kept: ratios have four digits.
+// Numbers as text. Tables have the whole number beside it (data-value), and so have saved files.
 
 const kMinus = "\u2212";
 const kNone = "\u2013";
@@ -31,12 +31,13 @@ export function change(value) {
   if (missing(value)) return kNone;
   const size = Math.abs(100 * value);
   const text = size >= 1000 ? group(size.toFixed(0)) : size.toFixed(1);
-  return `${value < 0 && Number(text) !== 0 ? kMinus : "+"}${text}%`;
+  const isZero = /^[0.]+$/.test(text);
+  return `${isZero ? "" : value < 0 ? kMinus : "+"}${text}%`;
 }
 
 /// An interval of what `one` formats: 0.6900 to 0.7100.
-export function interval(pair, one = ratio) {
-  return pair ? `${one(pair[0])} to ${one(pair[1])}` : kNone;
+export function interval(pair, one = ratio, between = " to ") {
+  return pair ? `${one(pair[0])}${between}${one(pair[1])}` : kNone;
 }
 
 /// Any number in a few digits: scores, edges, p-values.
@@ -44,7 +45,13 @@ export function digits(value, places = 4) {
   if (missing(value)) return kNone;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) return signed(value.toExponential(Math.max(0, places - 2)).replace(/\.?0+e/, "e").replace("e+", "e"));
+  if (size >= 1e6 || size < 1e-3)
+    return signed(
+      value
+        .toExponential(Math.max(0, places - 2))
+        .replace(/\.?0+e/, "e")
+        .replace("e+", "e"),
+    );
   return signed(String(Number(value.toPrecision(places))));
 }
 
@@ -58,6 +65,18 @@ export function pValue(value) {
 export function seconds(value) {
   if (missing(value)) return kNone;
   return value < 1 ? `${digits(1000 * value, 2)} ms` : `${digits(value, 3)} s`;
+}
+
+/// With a capital letter first.
+export function capital(text) {
+  const [first = "", ...rest] = [...String(text ?? "")];
+  return first.toUpperCase() + rest.join("");
+}
+
+/// As a sentence of its own, or as the end of one.
+export function sentence(text, begins = true) {
+  const whole = begins ? capital(text) : String(text ?? "");
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
 /// Text of a study in a place that has room for some characters: the middle is left out.

@@ -49,7 +49,10 @@ export function savePng(name, drawing, title, palette) {
       canvas.width = image.naturalWidth * scale;
       canvas.height = image.naturalHeight * scale;
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => (blob ? resolve(download(`${name}.png`, blob)) : reject(new Error("save: no picture"))), "image/png");
+      canvas.toBlob(
+        (blob) => (blob ? resolve(download(`${name}.png`, blob)) : reject(new Error("save: no picture"))),
+        "image/png",
+      );
     };
     image.onerror = () => reject(new Error("save: the drawing cannot be read"));
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

@@ -8,20 +8,24 @@ const kConstraints = {
   "flag-rate": { name: "share flagged", least: false },
 };
 
-/// Throws Error with one line that a reader can act on.
+/// A page without a study that it can draw; the message is for its reader.
+export class StudyError extends Error {}
+
+/// Throws StudyError.
 export function readStudy(text) {
   let study;
   try {
     study = JSON.parse(text);
   } catch {
-    throw new Error("There is no study in this page: it was not made by limen report.");
+    throw new StudyError("There is no study in this page: it was not made by limen report.");
   }
-  if (study?.format !== "limen-study") throw new Error("What is in this page is not a study of limen report.");
-  if (study.version !== 1) throw new Error(`This page draws studies of version 1; this one has version ${study.version}.`);
+  if (study?.format !== "limen-study") throw new StudyError("What is in this page is not a study of limen report.");
+  if (study.version !== 1)
+    throw new StudyError(`This page draws studies of version 1; this one has version ${study.version}.`);
   for (const name of ["bounds", "decision", "methods", "rules"]) {
-    if (!Array.isArray(study[name])) throw new Error(`The study is damaged: "${name}" is not a list.`);
+    if (!Array.isArray(study[name])) throw new StudyError(`The study is damaged: "${name}" is not a list.`);
   }
-  if (study.bounds.length === 0) throw new Error("The study is damaged: it has no bounds.");
+  if (study.bounds.length === 0) throw new StudyError("The study is damaged: it has no bounds.");
   const start = Number.isInteger(study.start) ? study.start : 0;
   study.start = Math.min(Math.max(start, 0), study.bounds.length - 1);
   return study;

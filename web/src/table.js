@@ -9,31 +9,34 @@ export function tableElement({ caption, columns, rows }) {
   const cell = (value, at) => {
     const column = columns[at];
     const text = value instanceof Node ? value : String(shown(column, value));
-    const attributes = { class: column.text ? "text" : "number", "data-value": column.text || value === null ? null : value };
+    const attributes = {
+      class: column.text ? "text" : "number",
+      "data-value": column.text || value === null ? null : value,
+    };
     return at === 0 && column.text ? h("th", { scope: "row", class: "text" }, text) : h("td", attributes, text);
   };
   return h(
     "table",
     {},
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.text ? "text" : "number" }, column.name)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell)))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        columns.map((column) => h("th", { scope: "col", class: column.text ? "text" : "number" }, column.name)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) => h("tr", {}, row.map(cell))),
+    ),
   );
 }
 
 /// A box in which a wide table scrolls, by keyboard too.
 export function scrollBox(label, ...children) {
   return h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
-}
-
-/// RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe before it.
-export function csvText({ columns, rows }) {
-  const field = (value) => {
-    if (value === null || value === undefined) return "";
-    if (typeof value === "number") return String(value);
-    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const line = (fields) => `${fields.map(field).join(",")}\r\n`;
-  return line(columns.map((column) => column.name)) + rows.map(line).join("");
 }

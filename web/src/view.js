@@ -20,6 +20,7 @@ export class View {
     const printing = (now) => {
       this.#printing = now;
       this.#showTheme();
+      if (now) this.#tell("print");
     };
     print.addEventListener("change", () => printing(print.matches));
     addEventListener("beforeprint", () => printing(true));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the decision gains over one threshold, at every bound.
-import { boundRule, compose, extent, named, Plot, plot } from "../draw.js";
+import { boundRule, compose, extent, named, Plot, plot, tipStyle } from "../draw.js";
 import { figure } from "../figure.js";
 import * as format from "../format.js";
 import { constraintOf, goalOf } from "../study.js";
@@ -9,19 +9,26 @@ export function gainByBound(view) {
   const { study } = view;
   const { gain, bounds } = study;
   const constraint = constraintOf(study);
-  const points = bounds.map((bound, at) => ({ bound, in_sample: gain.in_sample?.[at] ?? null, expected: gain.expected?.[at] ?? null, low: gain.expected_low?.[at] ?? null, high: gain.expected_high?.[at] ?? null, test: gain.test?.[at] ?? null }));
+  const points = bounds.map((bound, at) => ({
+    bound,
+    in_sample: gain.in_sample?.[at] ?? null,
+    expected: gain.expected?.[at] ?? null,
+    low: gain.expected_low?.[at] ?? null,
+    high: gain.expected_high?.[at] ?? null,
+    test: gain.test?.[at] ?? null,
+  }));
   const series = [
     { key: "expected", name: "Expected in deployment" },
     { key: "in_sample", name: "On the hold-out", dash: "2 3" },
     { key: "test", name: "On the test", dash: "9 4" },
   ].filter(({ key }) => points.some((point) => point[key] !== null));
   const values = points.flatMap((point) => series.map(({ key }) => point[key])).filter((value) => value !== null);
-  // Bands can be many times as wide as what they are around: the frame cuts them.
-  const lines = extent([0, ...values], 0.12) ?? [0, 1];
-  const bands = extent([0, ...values, ...points.flatMap((point) => [point.low, point.high])], 0.05) ?? lines;
-  const room = 0.6 * (lines[1] - lines[0]);
-  const domain = [Math.max(bands[0], lines[0] - room), Math.min(bands[1], lines[1] + room)];
-  const cut = bands[0] < domain[0] || bands[1] > domain[1];
+  // At bounds that few rows reach, gains and bands can be many times as large as elsewhere: the frame cuts them.
+  const sizes = values.map(Math.abs).sort((one, other) => one - other);
+  const usual = 2.5 * (sizes[Math.floor(0.8 * (sizes.length - 1))] ?? 0) || Infinity;
+  const whole = extent([0, ...values, ...points.flatMap((point) => [point.low, point.high])], 0.05) ?? [0, 1];
+  const domain = [Math.max(whole[0], -usual), Math.min(whole[1], usual)];
+  const cut = whole[0] < domain[0] || whole[1] > domain[1];
 
   function draw(width, palette) {
     if (values.length === 0) return null;
@@ -31,19 +38,66 @@ export function gainByBound(view) {
       width,
       height: width < 520 ? 260 : 320,
       marginLeft: 56,
-      x: { domain: extent(bounds, 0.01), label: `bound on ${constraint.name} \u2192`, labelAnchor: "right", ticks: width < 520 ? 5 : 9 },
-      y: { domain, label: `\u2191 ${goalOf(study)} gained over one threshold`, tickFormat: (value) => format.change(value).replace(".0%", "%"), grid: true, ticks: 6 },
+      x: {
+        domain: extent(bounds, 0.01),
+        label: `bound on ${constraint.name} \u2192`,
+        labelAnchor: "right",
+        ticks: width < 520 ? 5 : 9,
+      },
+      y: {
+        domain,
+        label: `\u2191 ${goalOf(study)} gained over one threshold`,
+        tickFormat: (value) => format.change(value).replace(".0%", "%"),
+        grid: true,
+        ticks: 6,
+      },
       marks: [
         Plot.ruleY([0], { stroke: palette.soft }),
         Plot.areaY(points, { x: "bound", y1: "low", y2: "high", fill: color.expected, fillOpacity: 0.16, clip: true }),
-        ...series.map(({ key, dash }) => Plot.line(points, named({ "data-series": key }, { x: "bound", y: key, stroke: color[key], strokeWidth: 2.2, strokeDasharray: dash, clip: true }))),
-        boundRule(study.bounds[view.bound], palette),
-        ...series.map(({ key }) => (now[key] === null ? null : Plot.dot([now], { x: "bound", y: key, r: 5, fill: color[key], stroke: palette.paper, strokeWidth: 2, clip: true }))),
-        Plot.tip(points, Plot.pointerX({ x: "bound", y: (point) => series.map(({ key }) => point[key]).find((value) => value !== null) ?? 0, fill: palette.paper, stroke: palette.faint,
-          title: (point) => [`${constraint.name} ${format.bound(point.bound)}`, ...series.map(({ key, name }) => `${name}: ${format.change(point[key])}`)].join("\n") })),
+        ...series.map(({ key, dash }) =>
+          Plot.line(
+            points,
+            named(
+              { "data-series": key },
+              { x: "bound", y: key, stroke: color[key], strokeWidth: 2.2, strokeDasharray: dash, clip: true },
+            ),
+          ),
+        ),
+        boundRule(study.bounds[view.bound], palette, "x", format.bound(study.bounds[view.bound])),
+        ...series.map(({ key }) =>
+          now[key] === null
+            ? null
+            : Plot.dot([now], {
+                x: "bound",
+                y: key,
+                r: 5,
+                fill: color[key],
+                stroke: palette.paper,
+                strokeWidth: 2,
+                clip: true,
+              }),
+        ),
+        Plot.tip(
+          points,
+          Plot.pointerX({
+            x: "bound",
+            y: (point) => series.map(({ key }) => point[key]).find((value) => value !== null) ?? 0,
+            ...tipStyle(palette),
+            title: (point) =>
+              [
+                `${constraint.name} ${format.bound(point.bound)}`,
+                ...series.map(({ key, name }) => `${name}: ${format.change(point[key])}`),
+              ].join("\n"),
+          }),
+        ),
       ],
     });
-    return compose({ width, palette, legend: series.map(({ key, name, dash }) => ({ label: name, color: color[key], dash, width: 2.2 })), panels: [{ plot: chart }] });
+    return compose({
+      width,
+      palette,
+      legend: series.map(({ key, name, dash }) => ({ label: name, color: color[key], dash, width: 2.2 })),
+      panels: [{ plot: chart }],
+    });
   }
 
   return figure(view, {
@@ -52,10 +106,17 @@ export function gainByBound(view) {
     on: ["bound"],
     draw,
     nothing: "No gain could be computed at any bound.",
-    describe: () => `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
-    note: () => `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band${cut ? ", which goes on beyond the frame" : ""}. A gain on the hold-out alone is too good: the rule was chosen there.`,
+    describe: () =>
+      `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
+    note: () =>
+      `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${cut ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
     table: () => ({
-      columns: [{ name: `bound on ${constraint.name}`, format: format.bound }, ...series.map(({ name }) => ({ name, format: format.change })), { name: "expected, low", format: format.change }, { name: "expected, high", format: format.change }],
+      columns: [
+        { name: `bound on ${constraint.name}`, format: format.bound },
+        ...series.map(({ name }) => ({ name, format: format.change })),
+        { name: "expected, low", format: format.change },
+        { name: "expected, high", format: format.change },
+      ],
       rows: points.map((point) => [point.bound, ...series.map(({ key }) => point[key]), point.low, point.high]),
     }),
   });
