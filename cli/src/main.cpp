@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   add_bias(program, action);
   add_train(program, action);
   add_predict(program, action);
+  add_experiment(program, action);
   for (CLI::App* verb : program.get_subcommands({})) verb->get_formatter()->column_width(34);
 
   try {

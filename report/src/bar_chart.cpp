@@ -47,7 +47,9 @@ std::string group_name(const std::string& name, double x, double y, double wide)
     return detail::text_at(x, y, "middle", name);
   }
   std::size_t best = name.find(' ');
-  const auto distance = [&](std::size_t at) { return at > name.size() / 2 ? at - name.size() / 2 : name.size() / 2 - at; };
+  const auto distance = [&](std::size_t at) {
+    return at > name.size() / 2 ? at - name.size() / 2 : name.size() / 2 - at;
+  };
   for (std::size_t at = best; at != std::string::npos; at = name.find(' ', at + 1)) {
     if (distance(at) < distance(best)) best = at;
   }

@@ -17,8 +17,8 @@ void Extent::add(double value) {
 
 Extent axis_extent(const Axis& axis, const Extent& data) {
   Extent extent = data.is_empty ? Extent{0, 1, false} : data;
-  const double beyond = extent.high > extent.low ? 0.05 * (extent.high - extent.low)
-                                                 : std::max(0.05 * std::abs(extent.high), 1e-6);
+  const double beyond =
+      extent.high > extent.low ? 0.05 * (extent.high - extent.low) : std::max(0.05 * std::abs(extent.high), 1e-6);
   extent.low = axis.low.value_or(extent.low - beyond);
   extent.high = axis.high.value_or(extent.high + beyond);
   return extent;

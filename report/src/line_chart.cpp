@@ -120,7 +120,8 @@ std::string line_chart_svg(const LineChart& chart) {
       y_data.add(series.low[point]);
       y_data.add(series.high[point]);
     }
-    legend.push_back({series.name, detail::series_colour(at), series.is_dashed});
+    if (series.name.empty()) continue;
+    legend.push_back({series.name, detail::series_colour(series.colour.value_or(at)), series.is_dashed});
   }
   if (chart.has_zero_line) y_data.add(0);
   detail::ChartFrame frame =
@@ -145,7 +146,8 @@ std::string line_chart_svg(const LineChart& chart) {
                                    "stroke-dasharray=\"2 3\"");
   }
   for (std::size_t at = 0; at < chart.series.size(); ++at) {
-    frame.svg += draw(chart.series[at], place, detail::series_colour(at));
+    const Series& series = chart.series[at];
+    frame.svg += draw(series, place, detail::series_colour(series.colour.value_or(at)));
   }
   return detail::svg_file(chart.width, chart.height, chart.title, chart.description, frame.svg);
 }

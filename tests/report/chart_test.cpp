@@ -79,7 +79,9 @@ TEST(XmlProblem, FindsWhatItLooksFor) {
 }
 
 LineChart two_points() {
-  LineChart chart{.title = "t", .description = "d", .x = {.label = "x", .low = 0, .high = 10},
+  LineChart chart{.title = "t",
+                  .description = "d",
+                  .x = {.label = "x", .low = 0, .high = 10},
                   .y = {.label = "y", .low = 0, .high = 1}};
   chart.series.push_back({.name = "a", .x = {0, 5, 10}, .y = {0, 1, 0.5}});
   return chart;
@@ -130,12 +132,22 @@ TEST(Drawings, AreWellFormedEscapedAndTheSameEveryTime) {
   LineChart lines = two_points();
   lines.title = lines.description = lines.series[0].name = lines.x.label = lines.y.label = evil;
   lines.has_diagonal = lines.has_zero_line = true;
-  BarChart bars{.title = evil, .description = evil, .groups = {evil, "b"}, .y = {.label = evil},
+  BarChart bars{.title = evil,
+                .description = evil,
+                .groups = {evil, "b"},
+                .y = {.label = evil},
                 .series = {{.name = evil, .values = {1, kNan}, .low = {0.5, kNan}, .high = {1.5, kNan}}}};
-  HeatMap map{.title = evil, .description = evil, .x_label = evil, .y_label = evil, .columns = {evil, "2"},
-              .rows = {evil}, .values = {{1, kNan}}, .star = {{0, 0}}, .lines = {{.name = evil, .at = {1.5}}}};
-  Diagram diagram{.title = evil, .description = evil, .boxes = {{{evil}, 0, 0}, {{"b"}, 1, 0}},
-                  .arrows = {{0, 1, evil}}};
+  HeatMap map{.title = evil,
+              .description = evil,
+              .x_label = evil,
+              .y_label = evil,
+              .columns = {evil, "2"},
+              .rows = {evil},
+              .values = {{1, kNan}},
+              .star = {{0, 0}},
+              .lines = {{.name = evil, .at = {1.5}}}};
+  Diagram diagram{
+      .title = evil, .description = evil, .boxes = {{{evil}, 0, 0}, {{"b"}, 1, 0}}, .arrows = {{0, 1, evil}}};
   const auto all = [&] {
     return std::vector{line_chart_svg(lines), bar_chart_svg(bars), heat_map_svg(map), diagram_svg(diagram)};
   };
@@ -152,7 +164,8 @@ TEST(Drawings, AreWellFormedEscapedAndTheSameEveryTime) {
 
 // One group of two bars over 368 units, the outer tenths free: bars of 147.2 from 94.8 and 242 on. y is from -1 to 1.
 TEST(BarChart, BarsStandOnZero) {
-  const BarChart chart{.groups = {"g"}, .y = {.label = "y", .low = -1, .high = 1},
+  const BarChart chart{.groups = {"g"},
+                       .y = {.label = "y", .low = -1, .high = 1},
                        .series = {{.name = "a", .values = {1}}, {.name = "b", .values = {-0.5}}}};
   const std::string svg = bar_chart_svg(chart);
   EXPECT_THAT(svg, HasSubstr("<rect x=\"94.8\" y=\"43\" width=\"147.2\" height=\"106.5\""));
@@ -160,8 +173,10 @@ TEST(BarChart, BarsStandOnZero) {
 }
 
 TEST(BarChart, StackedBarsStandUponEachOther) {
-  BarChart chart{.groups = {"g"}, .y = {.label = "y", .low = 0, .high = 1},
-                 .series = {{.name = "a", .values = {0.25}}, {.name = "b", .values = {0.75}}}, .is_stacked = true};
+  BarChart chart{.groups = {"g"},
+                 .y = {.label = "y", .low = 0, .high = 1},
+                 .series = {{.name = "a", .values = {0.25}}, {.name = "b", .values = {0.75}}},
+                 .is_stacked = true};
   const std::string svg = bar_chart_svg(chart);
   EXPECT_THAT(svg, HasSubstr("y=\"202.75\" width=\"294.4\" height=\"53.25\""));
   EXPECT_THAT(svg, HasSubstr("y=\"43\" width=\"294.4\" height=\"159.75\""));
@@ -170,8 +185,12 @@ TEST(BarChart, StackedBarsStandUponEachOther) {
 }
 
 TEST(HeatMap, WritesValuesStarAndLineIntoTheirCells) {
-  HeatMap map{.columns = {"1", "2"}, .rows = {"a", "b"}, .values = {{0, 1}, {0.5, kNan}}, .digits = 2,
-              .star = {{0, 1}}, .lines = {{.name = "l", .at = {1, std::nullopt}}}};
+  HeatMap map{.columns = {"1", "2"},
+              .rows = {"a", "b"},
+              .values = {{0, 1}, {0.5, kNan}},
+              .digits = 2,
+              .star = {{0, 1}},
+              .lines = {{.name = "l", .at = {1, std::nullopt}}}};
   const std::string svg = heat_map_svg(map);
   EXPECT_EQ(count_of(svg, "<rect"), 3);
   for (const char* text : {">0.00<", ">1.00 \xE2\x98\x85<", ">0.50<"}) EXPECT_THAT(svg, HasSubstr(text));

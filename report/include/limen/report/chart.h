@@ -3,6 +3,7 @@
 // on dark pages; every drawing has a title and a description for readers who do not see it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ struct Axis {
 
 /// A curve, or points, over numbers.
 struct Series {
-  std::string name = {};
+  std::string name = {};  ///< empty: not in the legend
+  /// The number of its colour; unset: that of its place. Points can so have the colour of their curve.
+  std::optional<std::size_t> colour = std::nullopt;
   std::vector<double> x = {};
   std::vector<double> y = {};  ///< as long as x; where it is not finite there is a gap
   /// Ends of an interval around y, empty or as long as x: a band around lines and steps, error bars at points.

@@ -22,10 +22,10 @@ struct HeatMap {
   std::string x_label = {};
   std::string y_label = {};
   std::vector<std::string> columns = {};
-  std::vector<std::string> rows = {};              ///< from below to above
-  std::vector<std::vector<double>> values = {};    ///< by row, in it by column; not finite: an empty cell
-  int digits = 3;                                  ///< behind the point
-  bool percent = false;                            ///< values are shares that are written in percent
+  std::vector<std::string> rows = {};            ///< from below to above
+  std::vector<std::vector<double>> values = {};  ///< by row, in it by column; not finite: an empty cell
+  int digits = 3;                                ///< behind the point
+  bool percent = false;                          ///< values are shares that are written in percent
   std::optional<std::pair<std::size_t, std::size_t>> star = std::nullopt;  ///< row and column
   std::vector<HeatMapLine> lines = {};
   double width = 440;
