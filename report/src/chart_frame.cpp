@@ -34,7 +34,7 @@ ChartFrame make_frame(std::string_view title, const Axis& y_axis, const Extent& 
   const Extent extent = axis_extent(y_axis, y_data);
   if (!(extent.high > extent.low)) throw InvalidInput(function, "the axis of y ends before it begins");
   ChartFrame frame;
-  frame.svg += text_at(width / 2, 16, "middle", title, "font-size=\"13\"");
+  frame.svg += title_at(width, title);
   const Legend names = legend_at(58, 36, width - 72, legend);
   frame.svg += names.svg;
   frame.left = 58;

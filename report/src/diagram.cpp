@@ -50,7 +50,7 @@ std::string diagram_svg(const Diagram& diagram) {
                       kTop + (diagram.height - kTop) * (static_cast<double>(box.row) + 0.5) / static_cast<double>(rows),
                       widest / 2 + 8, kLineHeight * static_cast<double>(box.lines.size()) / 2 + 6});
   }
-  std::string svg = detail::text_at(diagram.width / 2, 16, "middle", diagram.title, "font-size=\"13\"");
+  std::string svg = detail::title_at(diagram.width, diagram.title);
   for (std::size_t at = 0; at < diagram.boxes.size(); ++at) {
     const Rectangle& place = places[at];
     svg += "<rect x=\"" + coordinate(place.x - place.wide) + "\" y=\"" + coordinate(place.y - place.high) +

@@ -82,7 +82,7 @@ std::string heat_map_svg(const HeatMap& map) {
   const double bottom = map.height - 40;
   const double cell_wide = (right - left) / static_cast<double>(map.columns.size());
   const double cell_high = (bottom - top) / static_cast<double>(map.rows.size());
-  std::string svg = detail::text_at(map.width / 2, 16, "middle", map.title, "font-size=\"13\"") + names.svg;
+  std::string svg = detail::title_at(map.width, map.title) + names.svg;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     const double y = bottom - cell_high * static_cast<double>(row + 1);
     svg += detail::text_at(left - 5, y + cell_high / 2 + 4, "end", map.rows[row]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "svg.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -74,6 +75,13 @@ const char* series_colour(std::size_t series) {
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text, std::string_view more) {
   return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + std::string(anchor) + "\"" +
          std::string(more.empty() ? "" : " ") + std::string(more) + ">" + escape_xml(text) + "</text>\n";
+}
+
+std::string title_at(double width, std::string_view title) {
+  // Text of size 13 is about 7.2 wide a letter.
+  const double size =
+      std::min(13.0, 13 * (width - 8) / (7.2 * static_cast<double>(std::max<std::size_t>(1, title.size()))));
+  return text_at(width / 2, 16, "middle", title, "font-size=\"" + fixed(std::max(8.0, size), 1) + "\"");
 }
 
 std::string line_from(double x1, double y1, double x2, double y2, std::string_view colour, std::string_view more) {

@@ -35,6 +35,9 @@ inline constexpr const char* kGrid = "#77777733";
 [[nodiscard]] std::string text_at(double x, double y, std::string_view anchor, std::string_view text,
                                   std::string_view more = {});
 
+/// The title above a drawing, smaller where it would not fit.
+[[nodiscard]] std::string title_at(double width, std::string_view title);
+
 [[nodiscard]] std::string line_from(double x1, double y1, double x2, double y2, std::string_view colour,
                                     std::string_view more = {});
 

@@ -65,8 +65,8 @@ void substitute(StoredJson& value, const Parameters& parameters, const std::stri
     const std::string name = text.substr(open + 2, close - open - 2);
     const auto found = parameters.find(name);
     if (found == parameters.end()) {
-      throw InvalidInput(source, fmt::format("{} asks for the parameter {}; give it with --set {}=VALUE", limen::quoted(text),
-                                             escaped(name, 40), escaped(name, 40)));
+      throw InvalidInput(source, fmt::format("{} asks for the parameter {}; give it with --set {}=VALUE",
+                                             limen::quoted(text), escaped(name, 40), escaped(name, 40)));
     }
     used.insert(name);
     result += text.substr(at, open - at) + found->second;
@@ -117,7 +117,7 @@ FileData read_files(ConfigReader reader) {
   if (is_split == is_parted || (is_parted && (data.train.empty() || data.holdout.empty() || data.test.empty()))) {
     throw InvalidInput(reader.source(), fmt::format("\"{}\" needs \"table\", which is split, or all of \"train\", "
                                                     "\"holdout\" and \"test\"",
-                                                    reader.path_of("files")));
+                                                    reader.path()));
   }
   for (const auto* paths : {&data.table, &data.train, &data.holdout, &data.test}) {
     for (const std::string& path : *paths) {
@@ -146,7 +146,7 @@ FileData read_files(ConfigReader reader) {
           static_cast<int>(!data.negative.empty()) >
       1) {
     throw InvalidInput(reader.source(), "give at most one of \"positive\", \"positive_if\" and \"negative\" in \"" +
-                                            reader.path_of("files") + "\"");
+                                            reader.path() + "\"");
   }
   if (!positive.empty()) features.label_rule = positive_value(positive);
   if (!comparison.empty()) {
@@ -200,8 +200,8 @@ Data read_data(ConfigReader reader) {
     if (reader.has(kind)) kinds.push_back(kind);
   }
   if (kinds.size() > 1) {
-    throw InvalidInput(reader.source(), fmt::format("\"{}\" has both \"{}\" and \"{}\"; give one", reader.path_of(""),
-                                                    kinds[0], kinds[1]));
+    throw InvalidInput(reader.source(),
+                       fmt::format("\"{}\" has both \"{}\" and \"{}\"; give one", reader.path(), kinds[0], kinds[1]));
   }
   const std::string kind = kinds.empty() ? "" : kinds[0];
   Data data;
@@ -483,8 +483,8 @@ Experiment read_experiment(const std::string& path, const Parameters& parameters
     for (std::size_t at = 0; at < experiment.sections.size(); ++at) {
       for (std::size_t before = 0; before < at; ++before) {
         if (experiment.sections[before].name == experiment.sections[at].name) {
-          throw InvalidInput(path,
-                             fmt::format("two included files have the name {}", limen::quoted(experiment.sections[at].name)));
+          throw InvalidInput(
+              path, fmt::format("two included files have the name {}", limen::quoted(experiment.sections[at].name)));
         }
       }
     }

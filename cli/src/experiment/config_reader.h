@@ -48,6 +48,7 @@ class ConfigReader {
 
   [[noreturn]] void refuse(const std::string& key, const nlohmann::json& value, const std::string& needed) const;
   [[nodiscard]] const std::string& source() const { return source_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string path_of(const std::string& key) const;
 
  private:

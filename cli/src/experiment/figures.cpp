@@ -26,7 +26,7 @@ std::string bound_text(const Part& part) { return number_text(part.study.bound.t
 
 std::string positivity_curves(const SeedGroup& group, const Json& found) {
   LineChart chart;
-  chart.title = "Share of positives by score and uncertainty level: " + group.label;
+  chart.title = "Share of positives by score and level: " + group.label;
   chart.description =
       "One curve for each uncertainty level over the mean score of its bins, with 95% intervals. Dotted: where the "
       "share of positives equals the score.";
@@ -68,8 +68,7 @@ std::optional<double> place_of(double threshold, const std::vector<const Json*>&
 
 std::string positivity_heat(const SeedGroup& group, const Json& found) {
   report::HeatMap map;
-  map.title =
-      fmt::format("Share of positives, and boundaries at precision {}: {}", bound_text(*group.part), group.label);
+  map.title = fmt::format("Share of positives, boundaries at precision {}: {}", bound_text(*group.part), group.label);
   map.description =
       "Cells by score bin (across, rising) and uncertainty level (up). Lines: what a boundary flags is to the right.";
   map.x_label = "score bin, rising";
@@ -191,8 +190,8 @@ std::string recall_by_tau(const std::vector<const SeedGroup*>& groups) {
 std::string sweep_heat(const SeedGroup& group) {
   const Json& first = group.figures[0]["sweep"];
   report::HeatMap map;
-  map.title = fmt::format("Recall of {} by levels and score bins at precision {}: {}",
-                          to_string(group.part->study.sweep->method), bound_text(*group.part), group.label);
+  map.title = fmt::format("{}: recall at precision {}, {}", to_string(group.part->study.sweep->method),
+                          bound_text(*group.part), group.label);
   map.description =
       "Matched recall on rows of the hold-out left out by cross-validation, mean over the seeds. Star: the best.";
   map.x_label = "score bins";
@@ -434,14 +433,15 @@ std::vector<FigureProduct> make_figures(const Section& section, const std::vecto
   for (const Part& part : section.parts) {
     if (part.tau.size() < 2) continue;
     std::vector<const SeedGroup*> line;
+    const bool is_one_line = part.models.size() * part.encoders.size() * part.uncertainties.size() == 1;
     const auto draw = [&] {
-      if (line.size() > 1)
-        add(part.name + (products.empty() ? "" : ""),
-            fmt::format("tau{}", part.models.size() * part.encoders.size() * part.uncertainties.size() > 1
-                                     ? "-" + line[0]->model + line[0]->encoder + line[0]->uncertainty
-                                     : "")
-                .c_str(),
-            "Recall at the precision bound by undersampling in training", recall_by_tau(line));
+      const SeedGroup& head = *line.front();
+      std::string kind = "tau";
+      if (!is_one_line)
+        kind += "-" + head.model + (head.encoder.empty() ? "" : "-" + head.encoder) + "-" + head.uncertainty;
+      if (line.size() > 1) {
+        add(part.name, kind.c_str(), "Recall at the precision bound by undersampling in training", recall_by_tau(line));
+      }
       line.clear();
     };
     // Groups come tau by tau: those of each other place in the grid make a figure.

@@ -59,6 +59,7 @@ Json compared(const Study& study, const SamplePair& pair) {
   Json all = Json::array();
   for (const Binning binning : study.binning) {
     CompareOptions options;
+    options.methods.clear();
     for (const Method method : study.methods) {
       if (method != Method::kEwDpmt || binning == Binning::kEquiWeight) options.methods.push_back(method);
     }

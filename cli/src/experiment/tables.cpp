@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "experiment/products.h"
 #include "limen/base/text.h"
@@ -237,7 +238,9 @@ TextTable run_time_table(const std::vector<SeedGroup>& groups) {
 
 }  // namespace
 
-std::vector<TableProduct> make_tables(const Section& section, const std::vector<SeedGroup>& groups) {
+std::vector<TableProduct> make_tables(const Section& section, const std::vector<SeedGroup>& all) {
+  std::vector<SeedGroup> groups;  // of rows; the theory has figures alone
+  std::ranges::copy_if(all, std::back_inserter(groups), [](const SeedGroup& group) { return !group.model.empty(); });
   std::vector<TableProduct> products;
   const auto add = [&](const char* name, const std::string& caption, TextTable table, bool has_times = false) {
     if (table.rows.empty()) return;
