@@ -11,6 +11,7 @@
 
 #include "experiment/cells.h"
 #include "experiment/config.h"
+#include "experiment/file_source.h"
 #include "experiment/output.h"
 #include "experiment/run.h"
 #include "flags.h"

@@ -347,6 +347,28 @@ TEST_F(ExperimentVerb, BadConfigsAreRefusedByKeyValueAndRange) {
   expect_config_refused(R"({"parts": [{"name": "a"}, {"name": "a"}]})", {"two parts have the name \"a\""});
 }
 
+TEST_F(ExperimentVerb, EveryShippedConfigIsSound) {
+  write_file("data.csv", "x\n1\n");
+  int judged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LIMEN_EXPERIMENTS)) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path());
+    const std::string text = file_text(entry.path());
+    Words arguments = {"experiment", entry.path().string(), "--list"};
+    for (const char* name : {"DATA", "TRAIN", "HOLDOUT", "TEST"}) {
+      if (text.find("${" + std::string(name) + "}") == std::string::npos) continue;
+      arguments.insert(arguments.end(), {"--set", std::string(name) + "=data.csv"});
+    }
+    const std::string all = output_of(arguments);
+    arguments.emplace_back("--small");
+    const std::string few = output_of(arguments);
+    EXPECT_LE(std::ranges::count(few, '\n'), std::ranges::count(all, '\n'));
+    EXPECT_EQ(few.empty(), text.find("drawing") != std::string::npos);
+    ++judged;
+  }
+  EXPECT_GE(judged, 22);
+}
+
 TEST_F(ExperimentVerb, ParametersAreGivenOnTheCommandLine) {
   write_file("c.json", R"({"title": "${WHO} ${WHO}", "data": {"files": {"table": "${DATA}", "label": "y"}}})");
   expect_refused({"experiment", "c.json", "-o", "out"}, {"asks for the parameter", "--set DATA=VALUE"});

@@ -46,6 +46,7 @@ std::vector<SeedGroup> seed_groups(const Experiment& experiment, const std::vect
     }
     groups.back().figures.push_back(*figures);
     groups.back().times.push_back(store.load_times(cell));
+    groups.back().seeds.push_back(cell.seed);
   }
   return groups;
 }

@@ -20,6 +20,7 @@ struct SeedGroup {
   std::string label = {};          ///< the part's name, and what the part has several of
   std::vector<Json> figures = {};  ///< one for each seed that has a result
   std::vector<Json> times = {};
+  std::vector<std::int64_t> seeds = {};
 };
 
 /// In the order of the cells; groups without any result are left out.

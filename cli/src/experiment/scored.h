@@ -53,7 +53,4 @@ struct ScoreOptions {
 /// Throws InvalidInput, IoError; std::runtime_error where the training failed.
 [[nodiscard]] ScoredPair score_pair(const ModelPlace& place, const ScoreOptions& options);
 
-/// A hash of all bytes of a part's files; 0 for data that are not in files. Throws IoError.
-[[nodiscard]] std::uint64_t data_fingerprint(const Data& data);
-
 }  // namespace limen::cli::experiment

@@ -44,6 +44,19 @@ std::vector<WideColumn> wide_columns(const std::vector<SeedGroup>& groups) {
   return columns;
 }
 
+/// Beyond so many columns methods go across and data down.
+constexpr std::size_t kMostColumns = 10;
+
+TextTable transposed(const TextTable& table) {
+  TextTable result{.header = {"data"}};
+  for (const auto& row : table.rows) result.header.push_back(row[0]);
+  for (std::size_t column = 1; column < table.header.size(); ++column) {
+    result.rows.push_back({table.header[column]});
+    for (const auto& row : table.rows) result.rows.back().push_back(row[column]);
+  }
+  return result;
+}
+
 template <typename Text>
 TextTable wide_table(const std::vector<WideColumn>& columns, bool with_st, const Text& text) {
   TextTable table{.header = {"method"}};
@@ -59,7 +72,7 @@ TextTable wide_table(const std::vector<WideColumn>& columns, bool with_st, const
     }
     if (any) table.rows.push_back(std::move(row));
   }
-  return table;
+  return table.header.size() > kMostColumns ? transposed(table) : table;
 }
 
 TextTable comparison_table(const std::vector<SeedGroup>& groups) {
@@ -122,8 +135,8 @@ TextTable choice_table(const std::vector<SeedGroup>& groups) {
     for (std::size_t at = 0; at < group.figures.size(); ++at) {
       if (!group.figures[at].contains("inspection")) continue;
       const Json& found = group.figures[at]["inspection"];
-      table.rows.push_back({group.label, number_text(group.part->study.bound.to_double()), std::to_string(at + 1),
-                            fmt::format("{:.2g}", number_of(found["information_p"])),
+      table.rows.push_back({group.label, number_text(group.part->study.bound.to_double()),
+                            std::to_string(group.seeds[at]), fmt::format("{:.2g}", number_of(found["information_p"])),
                             found["chosen"].get<std::string>(), found["why"].get<std::string>()});
     }
   }
@@ -200,7 +213,7 @@ TextTable swaps_table(const std::vector<SeedGroup>& groups) {
     for (std::size_t at = 0; at < group.figures.size(); ++at) {
       const Json& found = group.figures[at]["swaps"];
       if (found.is_null()) {
-        table.rows.push_back({group.label, std::to_string(at + 1), "infeasible", "-", "-", "-"});
+        table.rows.push_back({group.label, std::to_string(group.seeds[at]), "infeasible", "-", "-", "-"});
         continue;
       }
       for (const auto& [key, text] :
@@ -208,8 +221,8 @@ TextTable swaps_table(const std::vector<SeedGroup>& groups) {
             std::pair("taken_in", "by " + second + " alone"), std::pair("left_out", "by " + first + " alone")}) {
         const double rows = number_of(found[key]["rows"]);
         const double positives = number_of(found[key]["positives"]);
-        table.rows.push_back({group.label, std::to_string(at + 1), text, count_text(rows), count_text(positives),
-                              rows > 0 ? ratio_text(positives / rows) : "-"});
+        table.rows.push_back({group.label, std::to_string(group.seeds[at]), text, count_text(rows),
+                              count_text(positives), rows > 0 ? ratio_text(positives / rows) : "-"});
       }
     }
   }
