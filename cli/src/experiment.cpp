@@ -10,9 +10,9 @@
 #include <memory>
 
 #include "experiment/cells.h"
-#include "experiment/config.h"
 #include "experiment/file_source.h"
 #include "experiment/output.h"
+#include "experiment/read_config.h"
 #include "experiment/run.h"
 #include "flags.h"
 #include "limen/base/error.h"

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -153,12 +152,5 @@ struct Experiment {
   bool is_small = false;
   std::vector<Section> sections = {};
 };
-
-/// Values of the parameters ${NAME}.
-using Parameters = std::map<std::string, std::string>;
-
-/// Reads a config and those that it includes. is_small: with what their "small" members say. Throws InvalidInput that
-/// names file, key, value and range; also for a parameter that is not given, or that no text asks for.
-[[nodiscard]] Experiment read_experiment(const std::string& path, const Parameters& parameters, bool is_small);
 
 }  // namespace limen::cli::experiment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/config.h"
+#include "experiment/read_config.h"
 
 #include <fmt/format.h>
 
