@@ -78,6 +78,7 @@ int run(int argc, char** argv) {
   add_report(program, action);
   add_train(program, action);
   add_predict(program, action);
+  add_experiment(program, action);
   for (CLI::App* verb : program.get_subcommands({})) verb->get_formatter()->column_width(34);
 
   try {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "limen/base/error.h"
-#include "limen/base/random.h"
+#include "limen/theory/simulated_features.h"
 #include "options.h"
 #include "text.h"
 #include "verbs.h"
@@ -43,52 +43,15 @@ std::size_t write_predictions(table::OutputFile& out, const Simulation& simulati
   return rows.label.size();
 }
 
-/// A number in [0, 1) that depends on the seed and the two keys only.
-double hashed_uniform(std::uint64_t seed, std::uint64_t key, std::uint64_t stream) {
-  const std::uint64_t word = seed * kGoldenRatio + key * 0xbf58476d1ce4e5b9U + stream * 0x94d049bb133111ebU + 1;
-  return unit_interval(mix(mix(word)));
-}
-
-/// What a model that does not know the process sees of a row: the region's name, and its place on a map with a little
-/// noise of the row's own.
-class FeatureWriter {
- public:
-  FeatureWriter(table::OutputFile& out, std::uint64_t seed, std::uint64_t table)
-      : out_(out), seed_(seed), table_(table) {
-    write_line(out_, "region,x1,x2,label");
-  }
-  void rows(std::int64_t region, int label, std::int64_t count = 1) {
-    const auto key = static_cast<std::uint64_t>(region);
-    for (std::int64_t row = 0; row < count; ++row) {
-      const std::uint64_t own = table_ << 40U | num_rows_++;
-      const auto coordinate = [&](std::uint64_t axis) {
-        return hashed_uniform(seed_, key, axis) + 0.02 * (hashed_uniform(seed_, own, axis + 2) - 0.5);
-      };
-      write_line(out_, "r{},{:.5f},{:.5f},{}", region, coordinate(1), coordinate(2), label);
-    }
-  }
-  [[nodiscard]] std::size_t num_rows() const { return num_rows_; }
-
- private:
-  table::OutputFile& out_;
-  std::uint64_t seed_;
-  std::uint64_t table_;
-  std::uint64_t num_rows_ = 0;
-};
-
-std::size_t write_features(FeatureWriter out, const SimulatedRows& rows) {
-  for (std::size_t row = 0; row < rows.label.size(); ++row) out.rows(rows.region[row], rows.label[row]);
-  return out.num_rows();
-}
-
-/// The training rows at their natural rate, negatives that undersampling drops included.
-std::size_t write_training_features(FeatureWriter out, const Simulation& simulation) {
-  std::int64_t name = 0;
-  for (const Region& region : simulation.regions) {
-    out.rows(name, 1, region.train_positives);
-    out.rows(name++, 0, region.train_negatives + region.dropped_negatives);
-  }
-  return out.num_rows();
+std::size_t write_features(table::OutputFile& out, const Simulation& simulation, SimulatedTable table,
+                           std::uint64_t seed) {
+  std::size_t num_rows = 0;
+  write_line(out, "region,x1,x2,label");
+  for_each_simulated_row(simulation, table, seed, [&](const SimulatedFeatures& row) {
+    write_line(out, "r{},{:.5f},{:.5f},{}", row.region, row.x1, row.x2, row.label);
+    ++num_rows;
+  });
+  return num_rows;
 }
 
 /// The flag of a field of the options: --holdout-rows for holdout_rows.
@@ -138,9 +101,9 @@ int run(SimulateFlags flags) {
     written[1].rows = write_predictions(*written[1].file, simulation, simulation.test);
     if (flags.features) {
       const std::uint64_t seed = flags.options.seed;
-      written[2].rows = write_training_features({*written[2].file, seed, 0}, simulation);
-      written[3].rows = write_features({*written[3].file, seed, 1}, simulation.holdout);
-      written[4].rows = write_features({*written[4].file, seed, 2}, simulation.test);
+      written[2].rows = write_features(*written[2].file, simulation, SimulatedTable::kTrain, seed);
+      written[3].rows = write_features(*written[3].file, simulation, SimulatedTable::kHoldout, seed);
+      written[4].rows = write_features(*written[4].file, simulation, SimulatedTable::kTest, seed);
     }
     for (const Written& table : written) table.file->commit();
   } catch (const IoError& failure) {

@@ -31,6 +31,7 @@ void add_bias(CLI::App& program, Action& action);
 void add_calibrate(CLI::App& program, Action& action);
 void add_monitor(CLI::App& program, Action& action);
 void add_report(CLI::App& program, Action& action);
+void add_experiment(CLI::App& program, Action& action);
 void add_train(CLI::App& program, Action& action);
 void add_predict(CLI::App& program, Action& action);
 

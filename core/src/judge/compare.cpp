@@ -256,24 +256,27 @@ std::vector<MethodSummary> compare_in_arena(std::span<const SamplePair> pairs, c
     }
   }
   for (std::size_t bound = 0; bound < num_bounds; ++bound) {
-    const std::span<MethodSummary> rows(summaries.data() + bound * num_methods, num_methods);
-    const MethodSummary* st = nullptr;
-    for (MethodSummary& summary : rows) {
-      summarize(summary);
-      if (summary.method == Method::kSt) st = &summary;
-    }
-    if (st == nullptr || pairs.size() < 2) continue;
-    for (MethodSummary& summary : rows) {
-      if (summary.method == Method::kSt) continue;
-      summary.p_value_recall = paired_t_test(collect(summary.trials, test_recall), collect(st->trials, test_recall));
-      summary.p_value_matched =
-          paired_t_test(collect(summary.trials, recall_when_matched), collect(st->trials, recall_when_matched));
-    }
+    summarize_trials({summaries.data() + bound * num_methods, num_methods});
   }
   return summaries;
 }
 
 }  // namespace
+
+void summarize_trials(std::span<MethodSummary> methods) {
+  const MethodSummary* st = nullptr;
+  for (MethodSummary& summary : methods) {
+    summarize(summary);
+    if (summary.method == Method::kSt) st = &summary;
+  }
+  if (st == nullptr || st->trials.size() < 2) return;
+  for (MethodSummary& summary : methods) {
+    if (summary.method == Method::kSt) continue;
+    summary.p_value_recall = paired_t_test(collect(summary.trials, test_recall), collect(st->trials, test_recall));
+    summary.p_value_matched =
+        paired_t_test(collect(summary.trials, recall_when_matched), collect(st->trials, recall_when_matched));
+  }
+}
 
 std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs, const CompareOptions& options) {
   validate(options.fit);

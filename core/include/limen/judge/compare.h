@@ -54,6 +54,10 @@ struct MethodSummary {
   std::optional<double> p_value_matched;
 };
 
+/// Fills in the means, standard deviations, misses and p-values of methods at one bound from their trials, of which all
+/// methods have equally many.
+void summarize_trials(std::span<MethodSummary> methods);
+
 /// Fits every method at every bound on every pair. Order: bounds, then methods. Throws InvalidInput.
 [[nodiscard]] std::vector<MethodSummary> compare_methods(std::span<const SamplePair> pairs,
                                                          const CompareOptions& options);
