@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,13 @@ def _shapes(operator):
         output.type.shape = [rows]
 
 
+class _Input(NamedTuple):
+    onnx_name: str
+    type: Any  #: of skl2onnx
+
+
 class _Graph:
-    """Adds nodes to the model that skl2onnx is making."""
+    """Adds nodes to the model that skl2onnx is making. inputs: what estimators see."""
 
     def __init__(self, scope, container, inputs):
         self.scope = scope
@@ -106,7 +111,7 @@ class _Graph:
 
     def embed(self, model, inputs, outputs=None):
         """Adds all nodes of a model. inputs and outputs: its names to ours. Returns our names of its outputs, in order."""
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
         names = {**inputs, **(outputs or {}), "": ""}
 
@@ -115,6 +120,7 @@ class _Graph:
                 names[name] = self.scope.get_unique_variable_name(f"limen_{name}")
             return names[name]
 
+        versions = {entry.domain: entry.version for entry in model.opset_import}
         for tensor in model.graph.initializer:
             copy = type(tensor)()
             copy.CopyFrom(tensor)
@@ -126,24 +132,37 @@ class _Graph:
                 [ours(name) for name in node.input],
                 [ours(name) for name in node.output],
                 op_domain=node.domain,
+                op_version=versions[node.domain],
                 name=self.scope.get_unique_operator_name(f"limen_{node.op_type}"),
                 **{attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute},
             )
-        _ = numpy_helper
         return [ours(output.name) for output in model.graph.output]
 
     def estimator(self, estimator, **options):
         """Our names of the outputs of an estimator's own model, of the rows that come in."""
         from skl2onnx import convert_sklearn
 
-        model = convert_sklearn(
-            estimator,
-            initial_types=[(variable.onnx_name, variable.type) for variable in self.inputs],
-            target_opset=self.container.target_opset_all,
-            options={id(estimator): options},
-        )
+        def convert(options):
+            return convert_sklearn(
+                estimator,
+                initial_types=[(variable.onnx_name, variable.type) for variable in self.inputs],
+                target_opset=self.container.target_opset_all,
+                options={id(estimator): options},
+            )
+
+        try:
+            model = convert({"zipmap": False, **options})
+        except NameError:  # how skl2onnx says that there is no such option: it would not add a map to this one
+            model = convert(options)
         names = {variable.onnx_name: variable.onnx_name for variable in self.inputs}
         return self.embed(model, names)
+
+    def behind(self, steps, features):
+        """The graph as the estimator behind some transformers sees it."""
+        from skl2onnx.common.data_types import FloatTensorType
+
+        seen = self.node("Cast", self.estimator(steps)[0], to=1)
+        return _Graph(self.scope, self.container, [_Input(seen, FloatTensorType([None, features]))])
 
     def column(self, values, at):
         """Column `at` of a matrix, in double precision."""
@@ -164,8 +183,8 @@ def _members(estimator):
 
 def _score_of(graph, estimator, method, positive_index):
     if method == "predict_proba":
-        return graph.column(graph.estimator(estimator, zipmap=False)[1], positive_index)
-    margin = graph.as_double(graph.estimator(estimator, zipmap=False, raw_scores=True)[1])
+        return graph.column(graph.estimator(estimator)[1], positive_index)
+    margin = graph.as_double(graph.estimator(estimator, raw_scores=True)[1])
     # One column, or one for each class of which the second is the margin.
     last = graph.node("Gather", margin, graph.constant(np.int64(-1)), axis=1)
     return last if positive_index == 1 else graph.node("Neg", last)
@@ -204,6 +223,29 @@ def _column_of(graph, column, estimator):
     return graph.column(graph.inputs[0].onnx_name, column)
 
 
+def _inner(graph, estimator):
+    """The classifier inside pipelines, searches and frozen estimators, and the graph as it sees it.
+
+    Opens what limen._auto_uncertainty._inner opens: what the second opinion was fitted on must be what it is asked about.
+    """
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.pipeline import Pipeline
+
+    while True:
+        if isinstance(estimator, Pipeline):
+            last = estimator[-1]
+            if len(estimator) > 1:
+                graph = graph.behind(estimator[:-1], last.n_features_in_)
+            estimator = last
+        elif isinstance(estimator, BaseSearchCV) and hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        else:
+            return graph, estimator
+
+
 def _leaf_evidence_of(graph, estimator):
     """-log of the mean over trees of the training rows in a row's leaf, which skl2onnx gives the numbers of."""
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -211,15 +253,15 @@ def _leaf_evidence_of(graph, estimator):
 
     from limen.uncertainty import _LEAST_ROWS
 
+    graph, estimator = _inner(graph, estimator)
     if not isinstance(estimator, (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)):
         _refuse(f"the leaves of a {type(estimator).__name__}")
     trees = [part.tree_ for part in getattr(estimator, "estimators_", [estimator])]
     rows = np.full((len(trees), max(tree.node_count for tree in trees)), _LEAST_ROWS)
     for at, tree in enumerate(trees):
-        rows[at, : tree.node_count] = np.maximum(
-            np.where(tree.children_left < 0, tree.n_node_samples, 0), _LEAST_ROWS
-        )
-    leaf = graph.estimator(estimator, zipmap=False, decision_leaf=True)[2]
+        in_leaf = np.where(tree.children_left < 0, tree.n_node_samples, 0)
+        rows[at, : tree.node_count] = np.maximum(in_leaf, _LEAST_ROWS)
+    leaf = graph.estimator(estimator, decision_leaf=True)[2]
     leaf = graph.node("Reshape", leaf, graph.constant(np.array([-1, len(trees)])))
     place = graph.node("Add", leaf, graph.constant(np.arange(len(trees)) * rows.shape[1]))
     evidence = graph.node("Gather", graph.constant(rows.ravel()), place)
@@ -228,16 +270,13 @@ def _leaf_evidence_of(graph, estimator):
 
 
 def _second_opinion_of(graph, second, estimator):
-    from sklearn.pipeline import Pipeline
-
-    from limen._auto_uncertainty import _inner
-
-    if _inner(estimator)[0] is not estimator:
-        kind = "Pipeline" if isinstance(estimator, Pipeline) else type(estimator).__name__
-        _refuse(f"the second opinion on a {kind}")
     if not hasattr(estimator, "predict_proba"):
         _refuse("the second opinion on margins")
-    odds = [_log_odds(graph, graph.column(graph.estimator(part, zipmap=False)[1], 1)) for part in (second, estimator)]
+    inner = _inner(graph, estimator)[0]
+    odds = [
+        _log_odds(graph, graph.column(asked.estimator(part)[1], 1))
+        for asked, part in ((inner, second), (graph, estimator))
+    ]
     return graph.node("Sub", *odds)
 
 
@@ -249,6 +288,8 @@ def _log_odds(graph, p):
 
 
 def _convert(scope, operator, container):
+    from onnx import TensorProto
+
     model = operator.raw_operator
     if model.boundary_ is None:
         raise NotImplementedError("limen.onnx: no boundary reached the goal, there is nothing to convert")
@@ -262,19 +303,10 @@ def _convert(scope, operator, container):
     else:
         uncertainty = _uncertainty_of(graph, model._source, model.estimator_)
     rule = to_model(model.boundary_, opset=min(graph.opset, 25))
-    graph.embed(
-        rule, {"score": score, "uncertainty": uncertainty}, {"decision": decision, "level": level}
-    )
-    flagged = graph.node("Equal", decision, graph.constant(np.int64(1)))
-    classes = model.classes_[[positive, 1 - positive]]
+    graph.embed(rule, {"score": score, "uncertainty": uncertainty}, {"decision": decision, "level": level})
+    # The class of a row that is not flagged, then that of one that is.
+    classes = model.classes_[[1 - positive, positive]]
     texts = classes.dtype.kind in "OSU"
-    if texts:
-        classes = [str(value) for value in classes]
-        names = graph.constant(classes)
-        from onnx import TensorProto
-
-        place = graph.node("Sub", graph.constant(np.int64(1)), graph.node("Cast", flagged, to=TensorProto.INT64))
-        graph.node("Gather", names, place, output=label)
-    else:
-        classes = np.asarray(classes).astype(np.int64)
-        graph.node("Where", flagged, graph.constant(classes[0]), graph.constant(classes[1]), output=label)
+    flagged = graph.node("Cast", graph.node("Equal", decision, graph.constant(np.int64(1))), to=TensorProto.INT64)
+    names = graph.constant([str(name) for name in classes] if texts else classes.astype(np.int64))
+    graph.node("Gather", names, flagged, output=label)

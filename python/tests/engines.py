@@ -61,10 +61,19 @@ def postgres_server():
         assert made.returncode == 0, made.stderr
         port = _free_port()
         with open(os.path.join(folder, "log"), "w") as log:
-            settings = {"listen_addresses": "127.0.0.1", "fsync": "off", "synchronous_commit": "off", "max_connections": "10"}
+            settings = {
+                "listen_addresses": "127.0.0.1",
+                "fsync": "off",
+                "synchronous_commit": "off",
+                "max_connections": "10",
+            }
             options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
             server = subprocess.Popen(
-                [postgres, "-D", data, "-p", str(port), "-k", folder, *options], cwd=folder, stdout=log, stderr=log, **user
+                [postgres, "-D", data, "-p", str(port), "-k", folder, *options],
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                **user,
             )
         try:
             where = {"host": "127.0.0.1", "port": port, "user": "limen", "password": password, "dbname": "postgres"}
