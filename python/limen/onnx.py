@@ -141,6 +141,10 @@ class _Graph:
     def estimator(self, estimator, **options):
         """Our names of the outputs of an estimator's own model, of the rows that come in."""
         from skl2onnx import convert_sklearn
+        from sklearn.frozen import FrozenEstimator
+
+        while isinstance(estimator, FrozenEstimator):  # which skl2onnx does not know
+            estimator = estimator.estimator
 
         def convert(options):
             return convert_sklearn(

@@ -170,6 +170,7 @@ def test_duckdb_decides_as_the_library(dialect, many, few):
         (boundary,) = few.boundaries([25])
         query = boundary.to_sql("s", "u", dialect=dialect, what="query", table="rows")
         found = connection.sql(query)
+        assert connection.sql("SELECT count(*) FROM rows").fetchone() == (len(few.column["s"]),)
         assert found.columns == [*few.column, "decision", "level", "reason"]
         check_reasons([row[0] for row in found.select("reason").fetchall()], few, boundary)
 
@@ -184,6 +185,24 @@ def is_double(node):
     if isinstance(node, exp.Literal):
         return node.is_number and "e" in node.name.lower()
     return isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.DOUBLE
+
+
+@pytest.mark.engines
+def test_duckdb_compares_bytes_and_quotes_names():
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE codes (s REAL, market VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO codes VALUES (1, 'DE'), (1, 'de')")
+        assert connection.execute("SELECT count(*) FROM codes WHERE market = 'DE'").fetchone() == (2,)
+        for boundary in (make_segments({"DE": ([], [0.5])}), make_segments({"x": ([], [0.5])}, (["DE"], [], [0.5]))):
+            expression = boundary.to_sql("s", segment="market", dialect="duckdb")
+            assert connection.execute(f"SELECT {expression} FROM codes").fetchall() == [(1,), (0,)]
+        for name in HOSTILE:
+            quoted = '"' + name.replace('"', '""') + '"'
+            connection.execute(f"CREATE TABLE {quoted} ({quoted} REAL)")
+            connection.execute(f"INSERT INTO {quoted} VALUES (0.5), (0.25), (NULL)")
+            query = make_boundary([], [0.3]).to_sql(name, name, dialect="duckdb", what="query", table=[name])
+            assert [row[1] for row in connection.execute(query).fetchall()] == [1, 0, None], name
 
 
 @pytest.mark.engines
@@ -276,6 +295,8 @@ def test_postgres_decides_as_the_library(postgres, many, few):  # noqa: F811
     check_reasons([row[-1] for row in cursor], few, boundary)
     # Names that must be quoted, texts whatever the meaning of a backslash, a column of fixed width, and one whose collation
     # takes upper and lower case for the same.
+    ignoring_case = "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+    postgres.execute(f"CREATE COLLATION ignoring_case {ignoring_case}")
     for name in HOSTILE:
         quoted = '"' + name.replace('"', '""') + '"'
         postgres.execute(f"CREATE TABLE {quoted} ({quoted} real)".encode())
@@ -290,9 +311,10 @@ def test_postgres_decides_as_the_library(postgres, many, few):  # noqa: F811
             found = postgres.execute(f"SELECT market, {expression} FROM few".encode()).fetchall()
             assert {market for market, decision in found if decision == 1} == {name}
     postgres.execute("SET standard_conforming_strings = on")
-    postgres.execute("CREATE TABLE codes (s real, market char(4), m2 varchar(9))")
-    postgres.execute("INSERT INTO codes VALUES (1, 'DE', 'DE'), (1, 'de', 'de')")
-    for column in ("market", "m2"):
+    postgres.execute("CREATE TABLE codes (s real, market char(4), m2 varchar(9), m3 text COLLATE ignoring_case)")
+    postgres.execute("INSERT INTO codes VALUES (1, 'DE', 'DE', 'DE'), (1, 'de', 'de', 'de')")
+    assert postgres.execute("SELECT count(*) FROM codes WHERE m3 = 'DE'").fetchone() == (2,)
+    for column in ("market", "m2", "m3"):
         expression = make_segments({"DE": ([], [0.5])}).to_sql("s", segment=column, dialect="postgres")
         assert [row[0] for row in postgres.execute(f"SELECT {expression} FROM codes")] == [1, 0]
 
@@ -331,6 +353,11 @@ def test_spark_decides_as_the_library(spark, many, few, tmp_path):  # noqa: F811
     asked = [make_boundary([], [5.0]).to_sql(name, name, dialect="spark") for name in names]
     (found,) = frame.select(*map(F.expr, asked)).collect()
     assert list(found) == [int(at >= 5) for at in range(len(names))]
+    codes = spark.range(1).selectExpr("1.0D AS s", "explode(array('DE', 'de')) AS text")
+    codes = codes.selectExpr("s", "text COLLATE UTF8_LCASE AS market")
+    assert codes.where("market = 'DE'").count() == 2
+    expression = make_segments({"DE": ([], [0.5])}).to_sql("s", segment="market", dialect="spark")
+    assert [row[0] for row in codes.select(F.expr(expression)).collect()] == [1, 0]
     # Neither what a backslash means nor whether overflow is an error changes anything.
     for setting, value in (("spark.sql.parser.escapedStringLiterals", "true"), ("spark.sql.ansi.enabled", "false")):
         before = spark.conf.get(setting)

@@ -135,7 +135,8 @@ class Words {
     return "CAST(" + value + " AS " + real() + ")";
   }
 
-  /// The bytes of a text are compared, whatever the collation of the column.
+  /// A text whose bytes are compared, whatever the collation of the column: Spark's cast leaves it out, others are
+  /// told.
   [[nodiscard]] std::string as_text(const std::string& value) const {
     switch (dialect_) {
       case SqlDialect::kSpark:
@@ -143,6 +144,8 @@ class Words {
         return "CAST(" + value + " AS STRING)";
       case SqlDialect::kPostgres:
         return "CAST(" + value + " AS TEXT) COLLATE \"C\"";
+      case SqlDialect::kDuckdb:
+        return "CAST(" + value + " AS VARCHAR) COLLATE \"C\"";
       default:
         return "CAST(" + value + " AS VARCHAR)";
     }
