@@ -581,7 +581,7 @@ class Boundary:
         >>> print(boundary.to_sql("score", "spread", dialect="spark"))
         CASE WHEN CAST(`score` AS DOUBLE) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
          AND CAST(`spread` AS DOUBLE) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
-        THEN CASE WHEN CAST(`score` AS DOUBLE) >= 0.3D THEN 1 ELSE 0 END
+        THEN CASE WHEN CAST(`score` AS DOUBLE) >= 0.4D THEN 1 ELSE 0 END
         END
         """
         parts = [] if table is None else table.split(".") if isinstance(table, str) else list(table)

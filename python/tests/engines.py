@@ -110,6 +110,7 @@ def spark_session():
     folder = tempfile.mkdtemp(prefix="limen-spark-")
     settings = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
