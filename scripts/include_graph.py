@@ -34,6 +34,7 @@ ROOMS = {
     "fit_review": ["count", "solve", "choose", "judge"],
     "judge": ["uncertainty", "count", "solve", "choose", "promise", "fit"],
     "theory": ["uncertainty"],
+    "deploy": ["count", "solve"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -59,11 +59,11 @@ bool is_tiny(std::string_view number) {
   return power + (negative ? -exponent : exponent) < 0;
 }
 
-// Length of the UTF-8 sequence at the front of `text`, 0 when there is none or it is a control character.
-std::size_t printable_length(std::string_view text) {
+// Length of the UTF-8 sequence at the front of `text`, 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
   const auto byte = [text](std::size_t index) { return static_cast<unsigned char>(text[index]); };
   const unsigned lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  if (lead < 0x80) return 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (length > text.size()) return 0;
@@ -73,9 +73,17 @@ std::size_t printable_length(std::string_view text) {
   const unsigned second = byte(1);
   const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
   const bool no_character = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
-  const bool control = lead == 0xc2 && second < 0xa0;
-  const bool line_break = lead == 0xe2 && second == 0x80 && (byte(2) == 0xa8 || byte(2) == 0xa9);
-  return overlong || no_character || control || line_break ? 0 : length;
+  return overlong || no_character ? 0 : length;
+}
+
+// The same, 0 also for a control character or a line break.
+std::size_t printable_length(std::string_view text) {
+  const std::size_t length = sequence_length(text);
+  const auto byte = [text](std::size_t index) { return static_cast<unsigned char>(text[index]); };
+  if (length == 1) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
+  const bool control = length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;
+  const bool line_break = length == 3 && byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) == 0xa8 || byte(2) == 0xa9);
+  return control || line_break ? 0 : length;
 }
 
 std::string escape(char c) {
@@ -125,6 +133,15 @@ std::string count_text(double count) {
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : "; did you mean " + quoted(nearest) + "?";
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 std::string_view trimmed(std::string_view text) {

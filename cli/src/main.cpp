@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   add_inspect(program, action);
   add_fit(program, action);
   add_apply(program, action);
+  add_export(program, action);
   add_evaluate(program, action);
   add_compare(program, action);
   add_frontier(program, action);

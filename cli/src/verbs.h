@@ -20,6 +20,7 @@ void add_simulate(CLI::App& program, Action& action);
 void add_inspect(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
 void add_apply(CLI::App& program, Action& action);
+void add_export(CLI::App& program, Action& action);
 void add_evaluate(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_evidence(CLI::App& program, Action& action);

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -595,6 +596,85 @@ class Boundary:
             return cls.from_json(text)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {str(error).removeprefix('boundary: ')}") from None
+
+    # Where the data is: the same decisions, bit for bit.
+
+    def to_sql(
+        self,
+        score: str | None = None,
+        uncertainty: str | None = None,
+        *,
+        segment: str | None = None,
+        dialect: str = "ansi",
+        what: str = "decision",
+        table: str | Sequence[str] | None = None,
+    ) -> str:
+        """The rule as SQL.
+
+        Parameters
+        ----------
+        score, uncertainty, segment : str, optional
+            Names of the columns, quoted as they are; None: those of the boundary.
+        dialect : {"ansi", "spark", "duckdb", "postgres", "bigquery", "snowflake", "trino"}
+        what : {"decision", "level", "reason", "review", "query"}
+            An expression: 1 or 0, the level, a text with the level and the threshold that was met or missed, 1 where a row
+            goes to a person; or a query that adds all of them to the columns of a table. NULL where :meth:`decide` refuses
+            a row: a value that is missing, NaN or infinite.
+        table : str or sequence of str, optional
+            For a query; points of a str are between schema and table, a sequence holds the parts as they are.
+
+        Examples
+        --------
+        >>> import limen
+        >>> boundary = limen.fit_boundary([0, 1, 1], [0.1, 0.6, 0.8], [0.5, 0.5, 0.5], min_precision=0.9)
+        >>> print(boundary.to_sql("score", "spread", dialect="spark"))
+        CASE WHEN CAST(`score` AS DOUBLE) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
+         AND CAST(`spread` AS DOUBLE) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
+        THEN CASE WHEN CAST(`score` AS DOUBLE) >= 0.4D THEN 1 ELSE 0 END
+        END
+        """
+        parts = [] if table is None else table.split(".") if isinstance(table, str) else list(table)
+        return _core.to_sql(self._fitted, dialect, what, score, uncertainty, segment, parts)
+
+    def to_c(self, *, name: str = "limen_decide") -> str:
+        """The rule as a header of C99 and C++: ``static inline int name(double score, double uncertainty)``.
+
+        1, 0, or -1 where a number is NaN or infinite; ``name_level`` and, with a review, ``name_review`` beside it. A
+        boundary with segments takes ``const char* segment`` too.
+        """
+        return _core.to_c_header(self._fitted, name)
+
+    def to_onnx(
+        self,
+        *,
+        score: str = "score",
+        uncertainty: str = "uncertainty",
+        segment: str = "segment",
+        dtype: Any = np.float64,
+        as_column: bool = False,
+        opset: int = 19,
+        ir_version: int | None = None,
+    ) -> bytes:
+        """The rule as the bytes of an ONNX model; :func:`limen.onnx.to_model` gives an ``onnx.ModelProto``.
+
+        Parameters
+        ----------
+        score, uncertainty, segment : str
+            Names of the inputs. Outputs are ``decision`` (1, 0, or -1 where a number is NaN or infinite) and ``level``.
+        dtype : numpy.float64 or numpy.float32
+            Of the inputs. They are compared in double precision.
+        as_column : bool
+            Shape of inputs and outputs: (n, 1), not (n,).
+        opset, ir_version : int
+            Versions of the operators (13 to 25, with segments 19 at least) and of the format. To be merged, two models must
+            have the same.
+        """
+        kind = np.dtype(dtype)
+        if kind not in (np.float32, np.float64):
+            raise ValueError(f"to_onnx: dtype is {kind.name}, must be float32 or float64")
+        return _core.to_onnx(
+            self._fitted, score, uncertainty, segment, kind == np.float32, as_column, opset, ir_version
+        )
 
     def __reduce__(self):
         return type(self).from_json, (self.to_json(),)

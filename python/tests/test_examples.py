@@ -58,3 +58,17 @@ def test_boundary_file_says_that_the_program_is_not_built(tmp_path):
     text = run("boundary_file.py", tmp_path, LIMEN_PROGRAM=str(tmp_path / "nothing"))
     assert "the program is not built" in text
     assert json.loads((tmp_path / "boundary.json").read_text())["format"] == "limen-boundary"
+
+
+@pytest.mark.engines
+def test_mlflow_model_loads_what_it_logged(tmp_path):
+    pytest.importorskip("mlflow")
+    text = run("mlflow_model.py", tmp_path)
+    assert "predicts the same on 3000 new rows" in text
+    (logged,) = (tmp_path / "runs").glob("0/*/artifacts/boundary.json")
+    boundary = limen.Boundary.load(logged)
+    assert boundary.precision >= 0.9
+    assert (logged.parent / "decision.sql").read_text() == boundary.to_sql(dialect="spark")
+    assert (logged.parent / "decide.h").read_text() == boundary.to_c(name="decide")
+    (model,) = (tmp_path / "runs").glob("0/models/*/artifacts/MLmodel")
+    assert "sklearn" in model.read_text()

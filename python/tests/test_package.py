@@ -22,7 +22,18 @@ def run(code):
 def test_importing_limen_imports_nothing_heavy():
     loaded = set(run("import sys, limen; print(*sys.modules)").split())
     assert "limen" in loaded
-    assert not loaded & {"sklearn", "pandas", "matplotlib", "scipy", "torch", "polars", "pyarrow"}
+    assert not loaded & {
+        "sklearn",
+        "pandas",
+        "matplotlib",
+        "scipy",
+        "torch",
+        "polars",
+        "pyarrow",
+        "onnx",
+        "skl2onnx",
+        "duckdb",
+    }
 
 
 def test_fitting_needs_numpy_alone():
@@ -70,9 +81,14 @@ def test_examples_in_docstrings(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/python.md", pytest.param("docs/deploy.md", marks=pytest.mark.engines)]
+)
 def test_examples_in_documents(page, tmp_path, monkeypatch):
     """Every block of Python runs, one after the other, and gives what it shows."""
+    if page == "docs/deploy.md":
+        for engine in ("duckdb", "onnx", "onnxruntime"):
+            pytest.importorskip(engine)
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

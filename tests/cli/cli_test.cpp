@@ -45,7 +45,7 @@ TEST_F(Program, EveryExampleInTheHelpRuns) {
   const std::string rows = "20000";
   ASSERT_EQ(run({"simulate", "-o", ".", "--holdout-rows", rows, "--test-rows", rows}).exit_code, 0);
   for (const char* copy : {"h.csv", "t.csv", "today.csv"}) write_file(copy, file_text("test.csv"));
-  for (const std::string verb : {"fit", "apply", "evaluate", "compare", "frontier"}) {
+  for (const std::string verb : {"fit", "apply", "export", "evaluate", "compare", "frontier"}) {
     const std::string help = output_of({verb, "--help"});
     const std::string start = "Example: limen ";
     const std::size_t from = help.find(start) + start.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Any bytes as a boundary file: refused with InvalidInput, or read into a boundary that works and reads back as itself.
+// Any bytes as a boundary file: refused with InvalidInput, or read into a boundary that works, is exported and
+// reads back as itself.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -8,6 +9,9 @@
 #include <vector>
 
 #include "limen/base/error.h"
+#include "limen/deploy/c_header.h"
+#include "limen/deploy/onnx.h"
+#include "limen/deploy/sql.h"
 #include "limen/solve/boundary.h"
 #include "limen/solve/segments.h"
 
@@ -31,6 +35,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     const auto decision = limen::decide(boundary.rule, std::span(score), std::span(uncertainty));
     if (decision.size() != 4) std::abort();
+  }
+  // It is exported, or refused: a name or a text that an engine cannot have.
+  try {
+    for (const char* dialect : {"ansi", "spark", "duckdb", "postgres", "bigquery", "snowflake", "trino"}) {
+      for (const char* part : {"decision", "level", "reason"}) {
+        (void)limen::to_sql(boundary,
+                            {.dialect = limen::parse_sql_dialect(dialect), .part = limen::parse_sql_part(part)});
+      }
+    }
+    (void)limen::to_c_header(boundary);
+    (void)limen::to_onnx(boundary);
+  } catch (const limen::InvalidInput&) {
   }
   if (!(limen::boundary_from_json(limen::to_json(boundary)) == boundary)) std::abort();
   return 0;

@@ -40,6 +40,9 @@ struct NumberField {
 /// A count with commas: "131,072". Rounded to a whole number.
 [[nodiscard]] std::string count_text(double count);
 
+/// Whether `text` is UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. Control characters may be in it.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
 /// `text` fit for one line of a message: control characters and bytes that are not UTF-8 as \n, \t, \r or \xNN, and at
 /// most `max_characters`, the last three of them dots when something was cut off.
 [[nodiscard]] std::string escaped(std::string_view text, std::size_t max_characters = std::string_view::npos);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "deploy/checks.h"
+
+#include <string>
+
+#include "limen/base/error.h"
+#include "limen/base/text.h"
+#include "limen/solve/segments.h"
+
+namespace limen::detail {
+
+void check_text(std::string_view text, const char* what, const char* function) {
+  if (text.empty()) throw InvalidInput(function, std::string(what) + " is empty");
+  if (text.find('\0') != std::string_view::npos) {
+    throw InvalidInput(function, std::string(what) + " " + quoted(text) + " has a NUL, which cannot be exported");
+  }
+  if (!is_utf8(text)) throw InvalidInput(function, std::string(what) + " " + quoted(text) + " is not UTF-8");
+}
+
+void check_exported(const Boundary& boundary, const char* function) {
+  if (!boundary.segments) {
+    validate(boundary.rule);
+    if (boundary.review) validate(*boundary.review, boundary.rule);
+    return;
+  }
+  validate(*boundary.segments);
+  for (const Segment& segment : boundary.segments->own) check_text(segment.value, "the segment", function);
+  for (const std::string& value : boundary.segments->pooled_values) check_text(value, "the segment", function);
+}
+
+bool looks_at_uncertainty(const Boundary& boundary) {
+  return !boundary.segments || uses_uncertainty(*boundary.segments);
+}
+
+}  // namespace limen::detail
