@@ -269,7 +269,6 @@ Json swapped(const Study& study, const SamplePair& pair, const std::vector<Colum
 
 /// Median seconds to solve on a grid of so many levels and bins, and to count it.
 Json timed(const Study& study, const Samples& holdout) {
-  using Clock = std::chrono::steady_clock;
   const RunTimeStudy& asked = *study.run_time;
   const Objective objective = max_recall_at_precision(study.bound);
   Json all = Json::array();
@@ -278,18 +277,18 @@ Json timed(const Study& study, const Samples& holdout) {
       FitOptions options = fit_options(study, Binning::kEquiWeight, Method::kEwDpmt);
       options.levels = levels;
       options.bins = BinCount::of(bins);
-      const auto start = Clock::now();
+      const auto start = std::chrono::steady_clock::now();
       const Grid grid = make_holdout_grid(holdout, objective, options);
       Json entry = Json::object();
       entry["levels"] = levels;
       entry["bins"] = bins;
-      entry["count_seconds"] = std::chrono::duration<double>(Clock::now() - start).count();
+      entry["count_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       for (const Method method : asked.methods) {
         std::vector<double> seconds;
         for (int repetition = 0; repetition < asked.repetitions; ++repetition) {
-          const auto before = Clock::now();
+          const auto before = std::chrono::steady_clock::now();
           (void)solve(method, grid, objective);
-          seconds.push_back(std::chrono::duration<double>(Clock::now() - before).count());
+          seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
         }
         std::nth_element(seconds.begin(), seconds.begin() + asked.repetitions / 2, seconds.end());
         entry[std::string(to_string(method))] = seconds[static_cast<std::size_t>(asked.repetitions / 2)];

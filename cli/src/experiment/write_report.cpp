@@ -33,8 +33,8 @@ bool write_report(const std::string& path, const ReportInput& input) {
   const Study& study = input.part->study;
   if (!report::has_page() || (study.bound.num == 0 && study.bounds.empty())) return false;
   const Rational bound = study.bound.num > 0 ? study.bound : study.bounds[study.bounds.size() / 2];
-  const table::Predictions holdout = table::read_predictions({.paths = {input.predictions.holdout}});
-  const table::Predictions test = table::read_predictions({.paths = {input.predictions.test}});
+  const table::Predictions holdout = table::read_predictions(input.predictions.holdout);
+  const table::Predictions test = table::read_predictions(input.predictions.test);
   const Samples test_rows = test.samples();
   const report::Study shown = compute_study(holdout.samples(), &test_rows, report_options(input, bound));
   write_text(path, report::render_report(report::study_json(shown)));
