@@ -325,8 +325,8 @@ describe("the slider", () => {
   }
 
   test("is moved by keyboard, from end to end and back to what was asked for", async () => {
-    const content = study("full");
-    const page = await open("full");
+    const content = study("fpr");
+    const page = await open("fpr");
     await page.focus("#bound");
     await page.keyboard.press("Home");
     for (let bound = 0; bound < content.bounds.length; ++bound) {
