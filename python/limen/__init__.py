@@ -48,6 +48,7 @@ from limen._swaps import SwapCell, SwapColumn, SwapLevel, Swaps, SwapSet, SwapTe
 from limen._sweep import Sweep, SweepCell, sweep
 
 if TYPE_CHECKING:
+    from limen import onnx as onnx
     from limen import uncertainty as uncertainty
     from limen._classifier import BoundaryClassifier as BoundaryClassifier
     from limen._display import BiasDisplay as BiasDisplay
@@ -70,6 +71,7 @@ _LAZY = {
     "FrontierDisplay": "limen._display",
     "PositivityDisplay": "limen._display",
     "SwapDisplay": "limen._display",
+    "onnx": None,
     "uncertainty": None,
 }
 
