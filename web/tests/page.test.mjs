@@ -785,3 +785,59 @@ describe("formats", () => {
     assert.deepEqual([-1, 0, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2].map(place), [0, 0, 0.5, 1, 1.5, 3, 3.5, 4, 4]);
   });
 });
+
+describe("a page that limen report wrote", { skip: process.env.LIMEN_PROGRAM === undefined }, () => {
+  const run = (...words) => execFileSync(process.env.LIMEN_PROGRAM, words, { encoding: "utf8" });
+
+  test("shows at 50 bounds what limen fit finds there", async () => {
+    run("simulate", "-o", folder, "--holdout-rows", "6000", "--test-rows", "2000", "--seed", "3");
+    const holdout = join(folder, "holdout.csv");
+    const bounds = Array.from({ length: 50 }, (_, at) => (0.26 + 0.01 * at).toFixed(2));
+    const file = fileOf("program");
+    const asked = ["--precision", "0.5", "--bounds", bounds.join(","), "--methods", "auto,st,exact,smooth"];
+    run("report", holdout, "--test", join(folder, "test.csv"), ...asked, "-o", file);
+    const content = JSON.parse(readFileSync(file, "utf8").match(/id="study">([^<]*)</)[1]);
+    assert.equal(content.bounds.length, 50);
+    studies.set("program", content);
+    const page = await open("program");
+    await page.$$eval(".switches input[type=checkbox]", (boxes) =>
+      boxes.forEach((box) => box.checked || box.click()),
+    );
+    let solved = 0;
+    for (let at = 0; at < bounds.length; ++at) {
+      await moveTo(page, at);
+      const seen = await page.evaluate(() =>
+        Object.fromEntries(
+          [...document.querySelectorAll("#methods-table tbody tr")].map((row) => [
+            row.dataset.row,
+            Object.fromEntries([...row.querySelectorAll("[data-what]")].map((cell) => [cell.dataset.what, cell.dataset.value])),
+          ]),
+        ),
+      );
+      for (const method of ["auto", "st", "exact", "smooth"]) {
+        let fitted = null;
+        try {
+          const where = join(folder, "boundary.json");
+          const words = ["--precision", bounds[at], "--method", method, "--levels-from", "top"];
+          run("fit", holdout, ...(method === "exact" ? words : words.slice(0, 4)), "-o", where);
+          fitted = JSON.parse(readFileSync(where, "utf8"));
+        } catch (error) {
+          assert.equal(error.status, 3, String(error));
+        }
+        const place = `${method} at ${bounds[at]}`;
+        if (fitted === null) {
+          assert.deepEqual(Object.keys(seen[method]), ["infeasible"], place);
+          continue;
+        }
+        ++solved;
+        assert.equal(seen[method]["holdout flagged"], String(fitted.holdout.flagged), place);
+        assert.equal(seen[method]["holdout recall"], String(fitted.holdout.recall), place);
+        const rule = content.rules[content.methods.find(({ name }) => name === method).at[at].rule];
+        assert.deepEqual(rule, { edges: fitted.rule.uncertainty_edges, thresholds: fitted.rule.score_thresholds }, place);
+      }
+    }
+    assert.ok(solved >= 150, `${solved} of 200 fits`);
+    assert.deepEqual(page.trouble, []);
+    await page.context().close();
+  });
+});
