@@ -14,11 +14,16 @@ double reached(const Objective& objective, const Confusion& counts) {
   return objective.goal == Goal::kRecall ? counts.precision() : counts.recall();
 }
 
+/// The gain itself is uncertain, but more positives among as many rows are not.
+bool has_sure_lift(const ExpectedGain& expected) {
+  return expected.value > 0 && expected.lift_low.value_or(0) > 0;
+}
+
 Gains gains_of(const DecisionFacts& facts) {
   const StudyCell& cell = facts.cell;
   if (cell.status == CellStatus::kInfeasible || cell.chosen == Method::kSt) return Gains::kNo;
   if (facts.expected) {
-    if (facts.expected->low > 0) return Gains::kYes;
+    if (facts.expected->low > 0 || has_sure_lift(*facts.expected)) return Gains::kYes;
     return facts.expected->high <= 0 ? Gains::kNo : Gains::kUnsure;
   }
   return cell.holdout_gain && *cell.holdout_gain <= 0 ? Gains::kNo : Gains::kUnsure;
@@ -53,7 +58,10 @@ std::string gain_text(const DecisionFacts& facts, Gains gains) {
   }
   switch (gains) {
     case Gains::kYes:
-      return text + ".";
+      return facts.expected && facts.expected->low <= 0
+                 ? text + "; surely more positives among as many rows (" + percent_text(*facts.expected->lift_low) +
+                       " or more)."
+                 : text + ".";
     case Gains::kNo:
       return text + ": no gain.";
     default:

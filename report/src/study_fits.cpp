@@ -27,7 +27,15 @@ FitOptions with_narrow_levels(FitOptions options) {
 
 ExpectedGain gain_range(double gain, double standard_error) {
   constexpr double kErrors = 1.96;
-  return {gain, gain - kErrors * standard_error, gain + kErrors * standard_error};
+  return {.value = gain, .low = gain - kErrors * standard_error, .high = gain + kErrors * standard_error};
+}
+
+/// Candidate: of a choice, or of what a boundary file keeps of one.
+template <class Candidate>
+ExpectedGain gain_of(const Candidate& candidate) {
+  ExpectedGain gain = gain_range(candidate.gain, candidate.gain_se);
+  gain.lift_low = gain_range(candidate.lift, candidate.lift_se).low;
+  return gain;
 }
 
 MethodFit summary_of(const FitResult& fit, Method method, double unit) {
@@ -40,7 +48,7 @@ MethodFit summary_of(const FitResult& fit, Method method, double unit) {
   if (fit.choice) {
     found.chosen = fit.choice->best().method;
     found.choice = chosen_by(*fit.choice);
-    found.gain = gain_range(fit.choice->best().gain, fit.choice->best().gain_se);
+    found.gain = gain_of(fit.choice->best());
   }
   if (fit.boundary) {
     found.rule = fit.boundary->rule;
@@ -142,7 +150,7 @@ std::optional<ExpectedGain> HoldoutFits::expected_gain(const Objective& objectiv
     std::optional<ExpectedGain> gain;
     for (const ChosenBy::Candidate& candidate : choice.candidates) {
       const bool is_it = candidate.method == chosen && (candidate.levels == levels || chosen != Method::kExact);
-      if (is_it) gain = gain_range(candidate.gain, candidate.gain_se);
+      if (is_it) gain = gain_of(candidate);
     }
     return gain;
   };

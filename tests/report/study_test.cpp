@@ -422,6 +422,14 @@ TEST(DecisionInWords, SaysWhatIsGainedAndWhatIsNot) {
   EXPECT_EQ(decision.gains, Gains::kUnsure);
   EXPECT_THAT(decision.sentence, ::testing::HasSubstr("(-2.0% to 18.0%): unsure."));
 
+  // The range of the gain holds 0, but the rows it flags are surely better ones than one threshold's.
+  decision = decision_in_words(facts_of(0.55, 0.5, ExpectedGain{0.08, -0.02, 0.18, 0.012}));
+  EXPECT_EQ(decision.gains, Gains::kYes);
+  EXPECT_THAT(decision.sentence,
+              ::testing::HasSubstr("(-2.0% to 18.0%); surely more positives among as many rows (1.2% or more)."));
+  decision = decision_in_words(facts_of(0.55, 0.5, ExpectedGain{0.08, -0.02, 0.18, -0.001}));
+  EXPECT_EQ(decision.gains, Gains::kUnsure);
+
   decision = decision_in_words(facts_of(0.5, 0.5, std::nullopt));
   EXPECT_EQ(decision.gains, Gains::kNo);
   EXPECT_THAT(decision.sentence, ::testing::HasSubstr("no gain on the hold-out: no gain."));

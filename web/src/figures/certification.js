@@ -97,7 +97,7 @@ export function certificationWalk(view) {
       { label: "Accepted", color: color.accepted, kind: "dot" },
       { label: "Last accepted: the rule", color: color.last, kind: "dot" },
       { label: "Refused", color: palette.soft, kind: "cross" },
-      { label: `Level ${format.bound(level)}`, color: palette.ink, dash: "5 3" },
+      { label: `Level ${format.digits(level)}`, color: palette.ink, dash: "5 3" },
       { label: "Bound", color: palette.accent, dash: "2 2" },
     ];
     return compose({ width, palette, columns, panels, legend });
@@ -117,7 +117,7 @@ export function certificationWalk(view) {
     note: () => {
       const walk = now()?.walk;
       return walk
-        ? `Fixed sequence, ${walk.test} test at level ${format.bound(walk.level)}. Where several steps have the level as their p-value, it is only known to be at most that.`
+        ? `Fixed sequence, ${walk.test} test at level ${format.digits(walk.level)}. Where several steps have the level as their p-value, it is only known to be at most that.`
         : null;
     },
     table: () => ({

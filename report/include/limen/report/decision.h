@@ -30,7 +30,8 @@ struct DecisionFacts {
 
 /// Says the bound, what is reached on the hold-out, whether that is more than one threshold reaches, and what is
 /// promised of other rows, and for which. Gains: `kNo` where one threshold decides, or nothing is gained on the
-/// hold-out and nothing is expected; `kUnsure` where the expected range holds 0, or is not known.
+/// hold-out and nothing is expected; `kUnsure` where the expected range holds 0 and
+/// the lift's does too, or is not known.
 [[nodiscard]] StudyDecision decision_in_words(const DecisionFacts& facts);
 
 /// The same of a boundary in deployment: whether its bound is kept.

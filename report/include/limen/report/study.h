@@ -126,6 +126,9 @@ struct ExpectedGain {
   double value = 0;
   double low = 0;
   double high = 0;
+  /// Lowest of the same range of the lift: positives among as many rows as one threshold flags, relative. It is known
+  /// better than the gain, whose thresholds differ from fold to fold. Unset where it was not measured.
+  std::optional<double> lift_low = std::nullopt;
 };
 
 enum class Gains { kYes, kNo, kUnsure };
