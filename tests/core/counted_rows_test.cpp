@@ -203,6 +203,38 @@ TEST(CountedRows, AreFittedAsRowsInMemory) {
   EXPECT_GE(chosen[Method::kSmooth] + chosen[Method::kJoint] + chosen[Method::kExact], 5);
 }
 
+TEST(CountedRows, AreCertifiedAsRowsInMemory) {
+  int certified = 0;
+  for (const std::size_t size : {std::size_t{60}, std::size_t{5000}, std::size_t{150'000}}) {
+    for (const Shape shape : kShapes) {
+      const Rows rows = make_rows(shape, size, size + static_cast<std::size_t>(shape));
+      for (const Objective& objective :
+           {max_recall_at_precision(parse_rational("0.8")), max_recall_at_flag_rate(parse_rational("0.1"))}) {
+        for (const Method method : {Method::kSt, Method::kExact, Method::kSmooth, Method::kAuto}) {
+          SCOPED_TRACE(testing::Message() << "size " << size << ", shape " << static_cast<int>(shape) << ", "
+                                          << describe(objective) << ", " << to_string(method));
+          const CertifyOptions options{.method = method};
+          Traffic traffic;
+          const Certification there = certify(watched(rows, traffic), objective, options);
+          const Certification here = certify(rows.samples(), objective, options);
+          ASSERT_EQ(there.boundary.has_value(), here.boundary.has_value());
+          EXPECT_EQ(there.tested, here.tested);
+          EXPECT_LE(traffic.most_cells, 200'000U);
+          EXPECT_LE(traffic.questions, 40U);
+          if (!there.boundary) continue;
+          ++certified;
+          ASSERT_EQ(to_json(*there.boundary), to_json(*here.boundary));
+          // What is said of the hold-out is what the rule decides there.
+          const Confusion decided = evaluate(there.boundary->rule, rows.samples()).total;
+          EXPECT_EQ(decided.flagged, there.boundary->holdout.flagged);
+          EXPECT_EQ(decided.true_positives, there.boundary->holdout.true_positives);
+        }
+      }
+    }
+  }
+  EXPECT_GE(certified, 80);
+}
+
 TEST(CountedRows, TheOrderOfRowsDoesNotMatter) {
   const Rows rows = make_rows(Shape::kSmooth, 400'000, 3);
   Rows reversed = rows;

@@ -8,6 +8,7 @@
 
 #include "limen/choose/choose.h"
 #include "limen/count/batches.h"
+#include "limen/count/counted_rows.h"
 #include "limen/count/samples.h"
 #include "limen/promise/walk.h"
 #include "limen/solve/boundary.h"
@@ -94,9 +95,12 @@ struct Certification {
 [[nodiscard]] Certification certify(const Samples& samples, const Objective& objective,
                                     const CertifyOptions& options = {}, std::span<const std::uint64_t> group = {});
 
-/// The same of rows in batches, bit for bit, in three passes: every pass must bring the rows in the same order. Rows
-/// without weights; those that learn are kept in memory, at most about 250,000.
+/// The same of rows in batches, bit for bit, and of rows that are counted where they are; no weights. Rows may come in
+/// any order: which of them learn is drawn from the counts of cells of score and uncertainty (certify.md). Three to ten
+/// passes or questions.
 [[nodiscard]] Certification certify(const SampleBatches& batches, const Objective& objective,
+                                    const CertifyOptions& options = {});
+[[nodiscard]] Certification certify(const CountedRows& rows, const Objective& objective,
                                     const CertifyOptions& options = {});
 
 }  // namespace limen
