@@ -274,7 +274,12 @@ std::vector<ValueRun> runs_at(const CountedRows& rows, CountedColumn column, std
   if (other_from) query.group_cuts = {*other_from};
   const std::size_t group = query.group_cuts.size();
   const Range<double> range = column == CountedColumn::kScore ? rows.score : rows.uncertainty;
-  query.value_cuts = even_cuts(range.low, range.high, kMostCuts);
+  // Few rows are asked for value by value at once.
+  if (rows.total.rows <= static_cast<std::int64_t>(kMostValues)) {
+    query.spans.push_back({group, range.low, range.high});
+  } else {
+    query.value_cuts = even_cuts(range.low, range.high, kMostCuts);
+  }
   std::vector<Piece> pieces;
   const auto pieces_of = [&](const std::vector<CountCell>& cells) {
     std::vector<Piece> found;

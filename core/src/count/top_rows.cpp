@@ -103,7 +103,7 @@ constexpr std::size_t kMostDistinct = std::size_t{1} << 16;
 
 /// Cuts of few digits, from `score` on, between about equally many of the num_top rows that reach it.
 std::vector<double> score_cuts(const CountedRows& rows, double score, std::int64_t num_top) {
-  constexpr std::int64_t kBins = 2048;
+  constexpr std::int64_t kBins = 1024;
   const std::int64_t most = num_top / kBins;
   std::vector<double> cuts =
       detail::tree_cuts(rows, CountedColumn::kScore, {}, [&](const detail::TreeNode& node) {

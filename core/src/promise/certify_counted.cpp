@@ -113,12 +113,15 @@ class TableLearner {
       walk = walk_along(grid, method == Method::kSt ? score_chain(grid) : hull_chain(grid), objective_,
                         tested_per_learning, nullptr);
     }
-    // A cell is flagged as a whole: thresholds are cuts, or the lowest score of all.
+    // A cell is flagged as a whole: thresholds are the nearest cuts, or the lowest score of all.
+    const std::vector<double>& cuts = table_.score_cuts;
     for (auto& thresholds : walk.thresholds) {
       for (double& threshold : thresholds) {
         if (threshold == kInfinity || threshold <= table_.score.low) continue;
-        const auto cut = std::lower_bound(table_.score_cuts.begin(), table_.score_cuts.end(), threshold);
-        threshold = cut == table_.score_cuts.end() ? kInfinity : *cut;
+        const auto above = std::lower_bound(cuts.begin(), cuts.end(), threshold);
+        const double high = above == cuts.end() ? kInfinity : *above;
+        const double low = above == cuts.begin() ? table_.score.low : *std::prev(above);
+        threshold = threshold - low < high - threshold ? low : high;
       }
     }
     return walk;

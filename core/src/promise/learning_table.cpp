@@ -136,7 +136,7 @@ Grid LearningTable::grid(const std::vector<Counts>& rows, const std::vector<doub
 
 LearningTable learning_table(const CountedRows& rows, const std::vector<double>& more_scores,
                              const std::vector<double>& more_uncertainties) {
-  constexpr std::int64_t kResolution = 64;
+  constexpr std::int64_t kResolution = 128;
   LearningTable table;
   table.score = rows.score;
   table.score_cuts = together(score_cuts(rows, kResolution), more_scores);

@@ -35,7 +35,7 @@ struct ScoreCounts {
 [[nodiscard]] ScoreCounts fine_scores(const CountedRows& rows, const std::vector<double>& more);
 
 /// Rows by score and uncertainty, in cells between cuts of the decimal tree, which only counts without labels say how
-/// far to go down: at most a 64th of the rows above between two cuts of the score, and of the highest 64th, eighth and
+/// far to go down: at most a 128th of the rows above between two cuts of the score, and of the highest 64th, eighth and
 /// all of the rows at most a 64th, or 16, between two of the uncertainty, unless they are equal.
 struct LearningTable {
   std::vector<double> score_cuts;

@@ -509,13 +509,25 @@ void split_open_buckets(const CountedRows& rows, const std::vector<double>& edge
 
 Grid find_near_optimum(const CountedRows& rows, const std::vector<double>& edges, const Objective& objective) {
   CountedLevels levels(edges.size() + 1);
-  const std::vector<CountCell> cells = detail::ask(
-      rows, {.group_cuts = edges, .value_cuts = detail::even_cuts(rows.score.low, rows.score.high, detail::kMostCuts)});
-  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) levels[cell->group].buckets.push_back(bucket_of(*cell));
-  for (auto& level : levels) level.open_end = level.buckets.size();
   const std::size_t few = detail::kMostValues;
-  // Rows that are few are asked for at once.
-  bool narrowed = rows.total.rows <= static_cast<std::int64_t>(few);
+  // Rows that are few are asked for value by value at once.
+  const bool at_once = rows.total.rows <= static_cast<std::int64_t>(few);
+  CountQuery first{.group_cuts = edges};
+  if (at_once) {
+    for (std::size_t at = 0; at < levels.size(); ++at) first.spans.push_back({at, rows.score.low, rows.score.high});
+  } else {
+    first.value_cuts = detail::even_cuts(rows.score.low, rows.score.high, detail::kMostCuts);
+  }
+  const std::vector<CountCell> cells = detail::ask(rows, first);
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) levels[cell->group].buckets.push_back(bucket_of(*cell));
+  Counts sum;
+  for (const CountCell& cell : cells) sum += cell.counts;
+  if (sum != rows.total) {
+    throw InvalidInput("fit_boundary", "the counts contradict each other: the rows changed from one question to the next",
+                       Cause::kFileChanged);
+  }
+  for (auto& level : levels) level.open_end = level.buckets.size();
+  bool narrowed = at_once;
   if (!narrowed) close_buckets(levels, edges, objective);
   for (std::size_t open = open_rows(levels); !narrowed && open > few;) {
     split_open_buckets(rows, edges, levels);
