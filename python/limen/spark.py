@@ -111,7 +111,9 @@ def _check_columns(df: DataFrame, score: str, uncertainty: str, label: str) -> N
         if not isinstance(types[name], T.NumericType):
             raise ValueError(f"column {name!r} is of type {types[name].simpleString()}, must be a number")
     if not isinstance(types[label], (T.NumericType, T.BooleanType, T.StringType)):
-        raise ValueError(f"column {label!r} is of type {types[label].simpleString()}, must be a number, boolean or text")
+        raise ValueError(
+            f"column {label!r} is of type {types[label].simpleString()}, must be a number, boolean or text"
+        )
 
 
 def _label_value(df: DataFrame, label: str, positive: str | None) -> Column:
@@ -195,6 +197,13 @@ def _count(rows: DataFrame, query: _core.CountQuery) -> list[tuple]:
     return [tuple(cell) for cell in cells]
 
 
+def _in_few_tasks(rows: DataFrame) -> DataFrame:
+    """Every task sends the counts of all its cells: a few tasks for each core send fewer than one for each partition.
+    Rows stay where they are."""
+    cores = getattr(getattr(rows.sparkSession, "_sc", None), "defaultParallelism", None)
+    return rows if cores is None else rows.coalesce(max(1, 4 * cores))
+
+
 def _counted_rows(
     df: DataFrame, score: str, uncertainty: str, label: str, positive: str | None, drop_missing: bool
 ) -> tuple[DataFrame, tuple]:
@@ -202,7 +211,7 @@ def _counted_rows(
     plain = _plain(df, score, uncertainty, label, positive)
     overview = _overview(plain).checked(drop_missing)
     rows = plain.where(_complete()) if drop_missing else plain
-    return rows.select("s", "u", "y"), overview
+    return _in_few_tasks(rows.select("s", "u", "y")), overview
 
 
 def fit_boundary(

@@ -185,14 +185,18 @@ def test_evaluation_is_that_of_rows_in_memory(frame, rows, boundary):
 
 def test_comparison_fits_on_one_and_judges_on_the_other(spark, frame):
     y, s, u = make_rows("smooth", 2000, seed=4)
-    test = spark.createDataFrame(list(zip(y.tolist(), s.tolist(), u.tolist(), strict=True)), "label int, score double, uncertainty double")
+    test = spark.createDataFrame(
+        list(zip(y.tolist(), s.tolist(), u.tolist(), strict=True)), "label int, score double, uncertainty double"
+    )
     found = limen.spark.compare(frame, test, methods=("st",), min_precision=0.8)
     boundary, evaluation = found["st"]
     assert evaluation == boundary.evaluate(y, s, u)
 
 
 def test_what_is_wrong_is_said(spark):
-    frame = spark.createDataFrame([(0, 0.5, "x", None), (1, None, "y", 1.0)], "label int, score double, name string, u double")
+    frame = spark.createDataFrame(
+        [(0, 0.5, "x", None), (1, None, "y", 1.0)], "label int, score double, name string, u double"
+    )
     with pytest.raises(ValueError, match="there is no column 'uncertainty'"):
         limen.spark.fit_boundary(frame, min_precision=0.8)
     with pytest.raises(ValueError, match="column 'name' is of type string, must be a number"):

@@ -192,7 +192,7 @@ def test_what_is_wrong_is_said_before_anything_is_counted(duck):
         assert len(watched.statements) == 1 and "WHERE 1 = 0" in watched.statements[0]
     with pytest.raises(ValueError, match="cannot have weights"):
         limen.sql.fit_boundary(duck, "rows", weight="w", min_precision=0.8)
-    with pytest.raises(ValueError, match="dialect is \"nonsense\", must be one of ansi"):
+    with pytest.raises(ValueError, match='dialect is "nonsense", must be one of ansi'):
         limen.sql.fit_boundary(duck, "rows", min_precision=0.8, dialect="nonsense")
     with pytest.raises(ValueError, match="exactly one"):
         limen.sql.fit_boundary(duck, "rows")
@@ -215,9 +215,17 @@ def test_missing_values_are_refused_with_their_number_or_left_out(duck, postgres
         cursor = connection.cursor()
         cursor.execute("CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS place, * FROM gaps")
         for at, (column, value) in enumerate(
-            [("score", "NULL"), ("score", "'NaN'"), ("uncertainty", "'Infinity'"), ("label", "NULL"), ("score", "'-Infinity'")]
+            [
+                ("score", "NULL"),
+                ("score", "'NaN'"),
+                ("uncertainty", "'Infinity'"),
+                ("label", "NULL"),
+                ("score", "'-Infinity'"),
+            ]
         ):
-            cursor.execute(f"UPDATE numbered SET {column} = {value} WHERE place > {10 * at} AND place <= {10 * at + 10}")
+            cursor.execute(
+                f"UPDATE numbered SET {column} = {value} WHERE place > {10 * at} AND place <= {10 * at + 10}"
+            )
         with pytest.raises(ValueError, match="50 rows of 2,000 have a missing or infinite"):
             limen.sql.fit_boundary(connection, "numbered", min_precision=0.8)
         assert limen.sql.fit_boundary(connection, "numbered", min_precision=0.8, drop_missing=True) == expected

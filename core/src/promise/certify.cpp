@@ -376,19 +376,8 @@ Certification in_arena(const Objective& objective, const CertifyOptions& options
 
 }  // namespace
 
-/// Of the rows, how many learn the order of two columns: up to some ten thousand of them are worth more than the same
-/// rows in the test.
-double learning_share_of(std::uint64_t rows) {
-  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::clamp(10e3 / n, 0.1, 0.25), 250e3 / n);
-}
-
-/// Of the rows, how many `auto` looks at to find out whether uncertainty may inform at all. Of many rows a larger
-/// share: the margin of the test is small then, and so is what it loses by testing fewer of them.
-double gate_share_of(std::uint64_t rows) {
-  const auto n = static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  return std::min(std::max(std::clamp(n / 2e6, 0.02, 0.1), std::min(0.05, 400 / n)), 250e3 / n);
-}
+double learning_share_of(std::uint64_t rows) { return detail::learning_share(rows); }
+double gate_share_of(std::uint64_t rows) { return detail::gate_share(rows); }
 
 void validate(const CertifyOptions& options) {
   const auto refuse = [](const char* field, double value, const std::string& range) {

@@ -187,7 +187,7 @@ class CountedCertification {
         objective_(objective),
         options_(options),
         size_(static_cast<std::uint64_t>(rows.total.rows)),
-        share_(options.learning_share.value_or(learning_share_of(size_))) {}
+        share_(options.learning_share.value_or(learning_share(size_))) {}
 
   [[nodiscard]] Certification run() {
     if (options_.method == Method::kSt) {
@@ -218,7 +218,7 @@ class CountedCertification {
     // can be, they are rows that one threshold does not flag, so that it loses nothing by them. Of many rows it hardly
     // loses anything by any: they are taken near the decision too, where uncertainty tells more.
     constexpr std::uint64_t kMany = 100'000;
-    const double look_share = std::min(share_, gate_share_of(size_));
+    const double look_share = std::min(share_, gate_share(size_));
     const bool spares_rows = !is_monotone(objective_.goal) && size_ <= kMany;
     const std::optional<double> reach =
         spares_rows ? reach_of(rows_, objective_.bound.to_double()) : std::nullopt;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "limen/count/counted_rows.h"
-#include "limen/promise/certify.h"
+#include "limen/promise/certification.h"
+#include "limen/solve/objective.h"
 
 namespace limen::detail {
 

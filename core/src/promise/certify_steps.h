@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "limen/promise/certify.h"
+#include "limen/promise/certification.h"
 #include "limen/promise/walk.h"
 #include "limen/solve/chain.h"
 #include "limen/solve/smooth.h"
@@ -19,6 +19,10 @@ namespace limen::detail {
 
 /// Whether smaller boundaries keep the bound if a larger one does.
 [[nodiscard]] bool grows_harder(Goal goal);
+
+/// learning_share_of and gate_share_of of certify.h.
+[[nodiscard]] double learning_share(std::uint64_t rows);
+[[nodiscard]] double gate_share(std::uint64_t rows);
 
 /// The rank at which one threshold begins to be tested. Fewer rows have too little power, more of them too little
 /// precision; measured on five real sets (docs/algorithms/certify.md).
