@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   add_frontier(program, action);
   add_swaps(program, action);
   add_sweep(program, action);
+  add_sql(program, action);
   add_plan(program, action);
   add_monitor(program, action);
   add_calibrate(program, action);

@@ -26,6 +26,7 @@ void add_compare(CLI::App& program, Action& action);
 void add_evidence(CLI::App& program, Action& action);
 void add_frontier(CLI::App& program, Action& action);
 void add_swaps(CLI::App& program, Action& action);
+void add_sql(CLI::App& program, Action& action);
 void add_sweep(CLI::App& program, Action& action);
 void add_plan(CLI::App& program, Action& action);
 void add_bias(CLI::App& program, Action& action);

@@ -293,7 +293,7 @@ Counted need_counted(std::optional<Counted> counted) {
   if (!counted) {
     throw InvalidInput(
         "fit_boundary",
-        "rows in batches cannot have this objective: a recall bound of 0, or a beta of more than three digits");
+        "rows that are not in memory cannot have this objective: a recall bound of 0, or a beta of more than three digits");
   }
   return *std::move(counted);
 }
@@ -304,13 +304,18 @@ void refuse_swept(const FitOptions& options) {
   }
 }
 
-BatchOverview summarize_all(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+/// What can be fitted without all rows in memory.
+void refuse_all_but_exact(const FitOptions& options) {
   refuse_swept(options);
   if (!is_exact_over_scores(options) || options.method == Method::kJoint || options.binning != Binning::kEquiWeight) {
     throw InvalidInput("fit_boundary",
-                       "rows in batches need method auto, exact or st, every distinct score, equi-weight levels and "
-                       "thresholds that need not be monotone");
+                       "rows that are not in memory need method auto, exact or st, every distinct score, equi-weight "
+                       "levels and thresholds that need not be monotone");
   }
+}
+
+BatchOverview summarize_all(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {
+  refuse_all_but_exact(options);
   const int levels = levels_of(options);
   const bool from_top = levels > 1 && levels_from_top(options);
   BatchOverview overview = summarize_batches(batches, from_top ? 1 : levels, options.most_rows_kept);
@@ -318,7 +323,8 @@ BatchOverview summarize_all(const SampleBatches& batches, const Objective& objec
   if (from_top) {
     const Grid single = need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
     const std::int64_t near = num_near(single, objective, overview.rows());
-    overview.edges = top_edges(batches, overview, top_score(overview, near), levels);
+    const double score = top_score(batches, overview, near, options.most_rows_kept);
+    overview.edges = top_edges(batches, overview, score, levels, options.most_rows_kept);
   }
   return overview;
 }
@@ -382,9 +388,11 @@ struct RowsInBatchesFit {
   [[nodiscard]] Grid single(const Objective& objective) const {
     return need_counted(count_near_optimum(batches, overview, objective, options.most_rows_kept));
   }
-  [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(overview, rows); }
+  [[nodiscard]] double score_of(std::int64_t rows) const {
+    return top_score(batches, overview, rows, options.most_rows_kept);
+  }
   [[nodiscard]] std::vector<double> edges(double score, int levels) const {
-    return top_edges(batches, overview, score, levels);
+    return top_edges(batches, overview, score, levels, options.most_rows_kept);
   }
   [[nodiscard]] Grid top(std::vector<double> edges, double score, const Objective&) const {
     return count_top(batches, overview, std::move(edges), score, options.most_rows_kept);
@@ -398,6 +406,28 @@ struct RowsInBatchesFit {
   }
   [[nodiscard]] std::size_t rows() const { return overview.rows(); }
   [[nodiscard]] std::int64_t most_near() const { return static_cast<std::int64_t>(overview.rows()); }
+  [[nodiscard]] static const Samples* weighted() { return nullptr; }
+};
+
+struct RowsElsewhereFit {
+  const CountedRows& counted;
+
+  [[nodiscard]] Grid single(const Objective& objective) const {
+    return need_counted(count_near_optimum(counted, {}, objective));
+  }
+  [[nodiscard]] double score_of(std::int64_t rows) const { return top_score(counted, rows); }
+  [[nodiscard]] std::vector<double> edges(double score, int levels) const {
+    return quantile_edges(counted, score, levels);
+  }
+  [[nodiscard]] Grid top(std::vector<double> edges, double score, const Objective&) const {
+    return count_top(counted, std::move(edges), score);
+  }
+  [[nodiscard]] FitResult exact(const std::vector<double>& edges, const Objective& objective,
+                                const FitOptions& exact_options) const {
+    return solve_batches(rows(), need_counted(count_near_optimum(counted, edges, objective)), objective, exact_options);
+  }
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(counted.total.rows); }
+  [[nodiscard]] std::int64_t most_near() const { return counted.total.rows; }
   [[nodiscard]] static const Samples* weighted() { return nullptr; }
 };
 
@@ -574,6 +604,21 @@ FitResult fit_boundary(const Grid& grid, const Objective& objective, const FitOp
     result.boundary->bins = static_cast<std::int64_t>(most_bins);
   }
   return result;
+}
+
+FitResult fit_boundary(const CountedRows& rows, const Objective& objective, const FitOptions& options) {
+  return in_arena(objective, options, [&] {
+    if (rows.total.rows == 0) throw InvalidInput("fit_boundary", "there are no rows", Cause::kNoRows);
+    const RowsElsewhereFit counted{rows};
+    if (options.method == Method::kAuto) return fit_chosen(counted, objective).fit;
+    refuse_all_but_exact(options);
+    const int levels = levels_of(options);
+    std::optional<double> score;
+    if (levels > 1 && levels_from_top(options)) {
+      score = counted.score_of(num_near(counted.single(objective), objective, counted.rows()));
+    }
+    return counted.exact(quantile_edges(rows, score, levels), objective, options);
+  });
 }
 
 FitResult fit_boundary(const SampleBatches& batches, const Objective& objective, const FitOptions& options) {

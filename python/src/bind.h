@@ -84,6 +84,7 @@ void bind_boundary(nb::module_& module);
 void bind_calibration(nb::module_& module);
 void bind_certify(nb::module_& module);
 void bind_classes(nb::module_& module);
+void bind_counted(nb::module_& module);
 void bind_deploy(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_monitor(nb::module_& module);

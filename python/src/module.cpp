@@ -89,6 +89,7 @@ NB_MODULE(_core, module) {
   limen::python::bind_calibration(module);
   limen::python::bind_certify(module);
   limen::python::bind_classes(module);
+  limen::python::bind_counted(module);
   limen::python::bind_deploy(module);
   limen::python::bind_plan(module);
   limen::python::bind_monitor(module);

@@ -82,7 +82,7 @@ TEST_F(Formats, WhatNeedsAllRowsIsRefusedWhenTheyDoNotFit) {
   const RunResult result =
       run({"fit", "holdout.csv", "--precision", "0.7", "--method", "mist", "--max-memory", "100KB", "-o", "c.json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("rows in batches need method auto, exact or st"));
+  EXPECT_THAT(result.err, HasSubstr("rows that are not in memory need method auto, exact or st"));
 }
 
 TEST_F(Formats, TooLittleMemoryForTheChoiceNamesTheWayOut) {

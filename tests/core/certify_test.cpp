@@ -12,6 +12,7 @@
 #include "limen/base/random.h"
 #include "limen/promise/betting.h"
 #include "limen/promise/binomial.h"
+#include "promise/learning_table.h"
 
 namespace limen {
 namespace {
@@ -318,18 +319,62 @@ TEST(Certify, BatchesAndThreadsGiveTheSameAnswer) {
     one_thread.num_threads = 1;
     EXPECT_EQ(to_json(*certify(rows.samples(), precision("0.8"), one_thread).boundary), to_json(*memory.boundary));
   }
-  // Rows that come in another order would be on the other side.
+  // In any order, of which every pass may bring another; but always the same rows.
   int pass = 0;
+  bool another = false;
   const auto reordered = [&](const std::function<void(const Samples&)>& visit) {
     Rows copy = rows;
     if (++pass > 1) {
       std::swap(copy.score[0], copy.score[1]);
       std::swap(copy.uncertainty[0], copy.uncertainty[1]);
       std::swap(copy.label[0], copy.label[1]);
+      if (another) copy.label[2] = static_cast<std::uint8_t>(1 - copy.label[2]);
     }
     visit(copy.samples());
   };
-  EXPECT_THROW((void)certify(SampleBatches(reordered), precision("0.8"), {.method = Method::kSmooth}), InvalidInput);
+  const CertifyOptions options{.method = Method::kSmooth};
+  EXPECT_EQ(to_json(certify(SampleBatches(reordered), precision("0.8"), options).boundary.value()),
+            to_json(certify(rows.samples(), precision("0.8"), options).boundary.value()));
+  another = true;
+  pass = 0;
+  EXPECT_THROW((void)certify(SampleBatches(reordered), precision("0.8"), options), InvalidInput);
+}
+
+// Rows of a cell learn by draws from its counts: as often as they should, whatever the number.
+TEST(LearningTable, DrawsTheRightNumbersOfRows) {
+  struct Case {
+    std::int64_t n;
+    double p;
+  };
+  for (const Case& c : {Case{5, 0.3}, Case{32, 0.02}, Case{33, 0.02}, Case{400, 0.25}, Case{1'000'000, 0.1}}) {
+    const double mean = static_cast<double>(c.n) * c.p;
+    const double variance = mean * (1 - c.p);
+    double sum = 0;
+    double squares = 0;
+    constexpr int kDraws = 4000;
+    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+      CounterRandom random(draw, 3);
+      const std::int64_t drawn = detail::draw_binomial(c.n, c.p, random);
+      ASSERT_GE(drawn, 0);
+      ASSERT_LE(drawn, c.n);
+      const double off = static_cast<double>(drawn) - mean;
+      sum += off / kDraws;
+      squares += off * off / kDraws;
+    }
+    EXPECT_LE(std::abs(sum), 4 * std::sqrt(variance / kDraws)) << c.n;
+    EXPECT_NEAR(squares / variance, 1, 0.1) << c.n;
+  }
+  // 30 of 100 rows are drawn; of the first 40 as many as 30 * 40 / 100, with the variance 30 * .4 * .6 * 70 / 99.
+  double sum = 0;
+  double squares = 0;
+  for (std::uint64_t draw = 0; draw < 4000; ++draw) {
+    CounterRandom random(draw, 4);
+    const double off = static_cast<double>(detail::draw_hypergeometric(40, 100, 30, random)) - 12;
+    sum += off / 4000;
+    squares += off * off / 4000;
+  }
+  EXPECT_LE(std::abs(sum), 4 * std::sqrt(5.09 / 4000));
+  EXPECT_NEAR(squares, 5.09, 0.5);
 }
 
 TEST(Certify, AutoLosesNothingToOneThresholdWhereUncertaintyTellsNothing) {

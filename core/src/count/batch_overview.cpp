@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "count/batch_quantiles.h"
 #include "count/batch_rows.h"
 #include "count/quantiles.h"
 #include "count/strided_sample.h"
@@ -88,6 +89,30 @@ BatchOverview summarize_batches(const SampleBatches& batches, int levels, std::s
                                      {batches, overview.fingerprint, detail::RowsInBatches::Values::kUncertainties});
   }
   return overview;
+}
+
+std::vector<double> detail::batch_edges(const SampleBatches& batches, const BatchFingerprint& fingerprint,
+                                        double score, int levels, std::size_t most_rows) {
+  BatchQuantiles quantiles(levels, most_rows);
+  BatchFingerprint now;
+  Range<double> range;
+  std::size_t num_rows = 0;
+  std::vector<double> top;
+  batches([&](const Samples& samples) {
+    check_and_add(samples, now);
+    uncertainties_from(samples, score, top);
+    if (top.empty()) return;
+    range.add(finite_range(RealSpan(std::span<const double>(top)), "top_edges", "uncertainty"));
+    num_rows += top.size();
+    quantiles.add(RealSpan(std::span<const double>(top)));
+  });
+  require_same_rows(fingerprint, now);
+  if (num_rows == 0) return {};
+  return quantiles.edges(range, num_rows,
+                         {.batches = batches,
+                          .fingerprint = fingerprint,
+                          .values = RowsInBatches::Values::kUncertainties,
+                          .score_from = score});
 }
 
 }  // namespace limen

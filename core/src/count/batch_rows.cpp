@@ -40,6 +40,13 @@ SampleRanges check_and_add(const Samples& samples, BatchFingerprint& fingerprint
   return ranges;
 }
 
+void uncertainties_from(const Samples& samples, double score, std::vector<double>& top) {
+  top.clear();
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    if (samples.score[row] >= score) top.push_back(samples.uncertainty[row]);
+  }
+}
+
 void require_same_rows(const BatchFingerprint& first, const BatchFingerprint& now) {
   if (first == now) return;
   throw InvalidInput("fit_boundary", "the rows changed from one pass over the batches to the next",

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "count/engine.h"
 #include "limen/count/batches.h"
@@ -17,6 +19,9 @@ SampleRanges check_and_add(const Samples& samples, BatchFingerprint& fingerprint
 
 /// Throws InvalidInput unless a pass brought the rows of the first one.
 void require_same_rows(const BatchFingerprint& first, const BatchFingerprint& now);
+
+/// The uncertainties of the rows that reach a score.
+void uncertainties_from(const Samples& samples, double score, std::vector<double>& top);
 
 /// One batch for the counting engine. Single precision is read in double, in which its order and its values are the
 /// same. label and level may be empty: all 0.
@@ -57,6 +62,7 @@ struct RowsInBatches {
   const BatchFingerprint& fingerprint;
   Values values = Values::kScores;
   std::span<const double> edges = {};
+  double score_from = -std::numeric_limits<double>::infinity();  ///< kUncertainties: of the rows that reach this
 
   /// Calls visit(Block<double>), from several threads at once.
   template <typename Visit>
@@ -66,6 +72,12 @@ struct RowsInBatches {
       check_and_add(samples, now);
       // Never beyond what was counted: the counters hold that many.
       if (now.rows > fingerprint.rows) require_same_rows(fingerprint, now);
+      if (values == Values::kUncertainties && score_from > -std::numeric_limits<double>::infinity()) {
+        std::vector<double> top;
+        uncertainties_from(samples, score_from, top);
+        RowsInMemory<double>{top}.scan(visit);
+        return;
+      }
       if (values == Values::kUncertainties) {
         RowsOfBatch{samples.uncertainty}.scan(visit);
         return;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "count/batch_rows.h"
+#include "count/counting.h"
 #include "count/distinct_bins.h"
 #include "count/engine.h"
 #include "limen/base/error.h"
@@ -431,6 +432,143 @@ NearOptimumGrids find_near_optimum(const Rows& rows, Range<double> range,
   return grids;
 }
 
+// ---- Rows that are counted where they are ----
+
+using CountedLevels = Levels<std::uint64_t>;
+using CountedBucket = Bucket<std::uint64_t>;
+
+CountedBucket bucket_of(const CountCell& cell) {
+  return {detail::ordered_key(cell.least), detail::ordered_key(cell.greatest), cell.counts};
+}
+
+/// Every open bucket in equal ranges of keys, the same cuts for all levels: one question. Of very many open buckets the
+/// largest.
+void split_open_buckets(const CountedRows& rows, const std::vector<double>& edges, CountedLevels& levels) {
+  struct Wanted {
+    std::size_t level;
+    std::size_t bucket;
+    std::int64_t rows;
+  };
+  std::vector<Wanted> wanted;
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    for (std::size_t bucket = levels[at].open_begin; bucket < levels[at].open_end; ++bucket) {
+      if (levels[at].is_divisible(bucket)) wanted.push_back({at, bucket, levels[at].buckets[bucket].counts.rows});
+    }
+  }
+  constexpr std::size_t kMostSplit = detail::kMostCuts / 4;
+  if (wanted.size() > kMostSplit) {
+    std::ranges::stable_sort(wanted, std::ranges::greater{}, &Wanted::rows);
+    wanted.resize(kMostSplit);
+  }
+  std::vector<std::vector<std::uint8_t>> is_split;
+  for (const auto& level : levels) is_split.emplace_back(level.buckets.size(), 0);
+  CountQuery query{.group_cuts = edges};
+  for (const Wanted& one : wanted) {
+    is_split[one.level][one.bucket] = 1;
+    const CountedBucket& bucket = levels[one.level].buckets[one.bucket];
+    const double low = value_of_key(bucket.low);
+    const double high = value_of_key(bucket.high);
+    const auto inside = detail::even_cuts(low, high, std::max<std::size_t>(2, detail::kMostCuts / wanted.size()));
+    query.value_cuts.push_back(low);
+    query.value_cuts.insert(query.value_cuts.end(), inside.begin(), inside.end());
+    if (high < std::numeric_limits<double>::max()) query.value_cuts.push_back(detail::next_above(high));
+  }
+  std::ranges::sort(query.value_cuts);
+  query.value_cuts.erase(std::unique(query.value_cuts.begin(), query.value_cuts.end()), query.value_cuts.end());
+  const std::vector<CountCell> cells = detail::ask(rows, query);
+  auto end = cells.rbegin();  // by level and falling score from here
+  for (std::size_t at = levels.size(); at-- > 0;) {
+    LevelBuckets<std::uint64_t>& level = levels[at];
+    LevelBuckets<std::uint64_t> finer;
+    for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
+      if (bucket == level.open_begin) finer.open_begin = finer.buckets.size();
+      if (bucket == level.open_end) finer.open_end = finer.buckets.size();
+      const CountedBucket& from = level.buckets[bucket];
+      if (is_split[at][bucket] == 0) {
+        finer.buckets.push_back(from);
+        continue;
+      }
+      Counts sum;
+      const double low = value_of_key(from.low);
+      const double high = value_of_key(from.high);
+      while (end != cells.rend() && end->group == at && end->least > high) ++end;
+      for (; end != cells.rend() && end->group == at && end->least >= low; ++end) {
+        finer.buckets.push_back(bucket_of(*end));
+        sum += end->counts;
+      }
+      if (sum != from.counts) {
+        throw InvalidInput("fit_boundary", "the rows changed from one question to the next", Cause::kFileChanged);
+      }
+    }
+    if (level.open_begin == level.buckets.size()) finer.open_begin = finer.buckets.size();
+    if (level.open_end == level.buckets.size()) finer.open_end = finer.buckets.size();
+    while (end != cells.rend() && end->group == at) ++end;
+    level = std::move(finer);
+  }
+}
+
+Grid find_near_optimum(const CountedRows& rows, const std::vector<double>& edges, const Objective& objective) {
+  CountedLevels levels(edges.size() + 1);
+  const std::size_t few = detail::kMostValues;
+  // Rows that are few are asked for value by value at once.
+  const bool at_once = rows.total.rows <= static_cast<std::int64_t>(few);
+  CountQuery first{.group_cuts = edges};
+  if (at_once) {
+    for (std::size_t at = 0; at < levels.size(); ++at) first.spans.push_back({at, rows.score.low, rows.score.high});
+  } else {
+    first.value_cuts = detail::even_cuts(rows.score.low, rows.score.high, detail::kMostCuts);
+  }
+  const std::vector<CountCell> cells = detail::ask(rows, first);
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) levels[cell->group].buckets.push_back(bucket_of(*cell));
+  Counts sum;
+  for (const CountCell& cell : cells) sum += cell.counts;
+  if (sum != rows.total) {
+    throw InvalidInput("fit_boundary", "the counts contradict each other: the rows changed from one question to the next",
+                       Cause::kFileChanged);
+  }
+  for (auto& level : levels) level.open_end = level.buckets.size();
+  bool narrowed = at_once;
+  if (!narrowed) close_buckets(levels, edges, objective);
+  for (std::size_t open = open_rows(levels); !narrowed && open > few;) {
+    split_open_buckets(rows, edges, levels);
+    close_buckets(levels, edges, objective);
+    const std::size_t before = std::exchange(open, open_rows(levels));
+    narrowed = open > before / 2 && open <= 4 * few;
+  }
+
+  CountQuery query{.group_cuts = edges};
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const auto& level = levels[at];
+    if (level.open_rows() == 0) continue;
+    query.spans.push_back({at, value_of_key(level.buckets[level.open_end - 1].low),
+                           value_of_key(level.buckets[level.open_begin].high)});
+  }
+  std::vector<std::vector<Bin>> distinct(levels.size());
+  if (!query.spans.empty()) {
+    const std::vector<CountCell> values = detail::ask(rows, query);
+    for (auto cell = values.rbegin(); cell != values.rend(); ++cell) {
+      distinct[cell->group].push_back({cell->least, cell->counts});
+    }
+  }
+  Grid grid;
+  grid.edges = edges;
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const auto& level = levels[at];
+    auto& bins = grid.levels.emplace_back();
+    const bool divided = level.open_rows() > 0;
+    if (divided && total_counts(distinct[at]).rows != static_cast<std::int64_t>(level.open_rows())) {
+      throw InvalidInput("fit_boundary", "the rows changed from one question to the next", Cause::kFileChanged);
+    }
+    for (std::size_t bucket = 0; bucket < level.buckets.size(); ++bucket) {
+      if (divided && bucket == level.open_begin) bins.insert(bins.end(), distinct[at].begin(), distinct[at].end());
+      if (divided && bucket >= level.open_begin && bucket < level.open_end) continue;
+      const CountedBucket& from = level.buckets[bucket];
+      bins.push_back({value_of_key(from.low), from.counts, value_of_key(from.high)});
+    }
+  }
+  return grid;
+}
+
 constexpr std::size_t kSampleSize = std::size_t{1} << 15;
 
 /// Whether knapsack_above serves.
@@ -495,6 +633,13 @@ std::optional<NearOptimumGrids> count_near_optimum_and_single(const SampleBatche
                                                               const BatchOverview& overview, const Objective& objective,
                                                               std::size_t most_rows) {
   return find_near_optimum(batches, overview, objective, most_rows, true);
+}
+
+std::optional<Grid> count_near_optimum(const CountedRows& rows, const std::vector<double>& edges,
+                                       const Objective& objective) {
+  if (rows.total.rows == 0) throw InvalidInput("count_near_optimum", "there are no rows", Cause::kNoRows);
+  if (!is_bounded_by_knapsack(objective)) return std::nullopt;
+  return find_near_optimum(rows, edges, objective);
 }
 
 }  // namespace limen

@@ -7,6 +7,7 @@
 #include "limen/count/batch_overview.h"
 #include "limen/count/batches.h"
 #include "limen/count/binning.h"
+#include "limen/count/counted_rows.h"
 #include "limen/count/grid.h"
 #include "limen/count/samples.h"
 #include "limen/solve/objective.h"
@@ -51,5 +52,10 @@ struct NearOptimumGrids {
                                                                             const Objective& objective,
                                                                             std::size_t most_rows = std::size_t{1}
                                                                                                     << 22);
+
+/// The same for rows that are counted where they are. About five questions for a billion rows; the last asks for the
+/// distinct scores of at most some ten thousand rows near the optimum.
+[[nodiscard]] std::optional<Grid> count_near_optimum(const CountedRows& rows, const std::vector<double>& edges,
+                                                     const Objective& objective);
 
 }  // namespace limen
