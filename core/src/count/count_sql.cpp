@@ -142,8 +142,8 @@ constexpr std::string_view kComplete = "limen_y IS NOT NULL AND ";
 /// Columns limen_s, limen_u, limen_y of the rows.
 std::string plain_rows(const SqlRows& rows) {
   std::string sql = "SELECT " + as_double(rows.score, rows) + " AS limen_s, " + as_double(rows.uncertainty, rows) +
-                    " AS limen_u, " + label_value(rows) + " AS limen_y, " +
-                    quote_sql_name(rows.label, rows.dialect) + " AS limen_label FROM " + sql_source(rows);
+                    " AS limen_u, " + label_value(rows) + " AS limen_y, " + quote_sql_name(rows.label, rows.dialect) +
+                    " AS limen_label FROM " + sql_source(rows);
   return sql;
 }
 

@@ -27,7 +27,7 @@ struct SqlRows {
   std::string score = "score";
   std::string uncertainty = "uncertainty";
   std::string label = "label";
-  SqlLabel label_kind = SqlLabel::kNumber;      ///< 0 and 1; a truth value; or true, false, yes, no, 1 and 0 as text
+  SqlLabel label_kind = SqlLabel::kNumber;  ///< 0 and 1; a truth value; or true, false, yes, no, 1 and 0 as text
   std::optional<std::string> positive = std::nullopt;  ///< exactly this text is positive, any other label is not
   /// Rows with a missing or infinite number, or without a label, are left out of every count.
   bool drop_missing = false;
