@@ -55,9 +55,9 @@ struct Unanswered {
   std::string sql;
 };
 
-const std::vector<std::string> kOverviewColumns = {
-    "all_rows",     "wrong_labels",   "complete_rows",     "positives",
-    "least_score", "greatest_score", "least_uncertainty", "greatest_uncertainty"};
+const std::vector<std::string> kOverviewColumns = {"all_rows",          "wrong_labels",        "complete_rows",
+                                                   "positives",         "least_score",         "greatest_score",
+                                                   "least_uncertainty", "greatest_uncertainty"};
 const std::vector<std::string> kCellColumns = {"limen_group",     "limen_bucket", "limen_rows",
                                                "limen_positives", "limen_least",  "limen_greatest"};
 
@@ -270,10 +270,11 @@ int run_sql(const SqlFlags& flags) {
 void add_sql(CLI::App& program, Action& action) {
   auto flags = std::make_shared<SqlFlags>();
   CLI::App* verb = program.add_subcommand("sql", "Fit a boundary on rows that stay in a database, pass by pass");
-  verb->add_option("WHAT", flags->what, "counts: print the next counting query, or the boundary after the last")->required();
+  verb->add_option("WHAT", flags->what, "counts: print the next counting query, or the boundary after the last")
+      ->required();
   FlagGroup rows(*verb, "Rows");
   rows.add("--from", flags->from, "SQL", "The name of a table, or a query")->required();
-  rows.add("--dialect", flags->dialect, "NAME", "ansi, postgresql, duckdb, spark, mysql, bigquery or snowflake");
+  rows.add("--dialect", flags->dialect, "NAME", "ansi, spark, duckdb, postgres, bigquery, snowflake or trino");
   rows.add("--score", flags->score, "COLUMN", "Column of the score");
   rows.add("--uncertainty", flags->uncertainty, "COLUMN", "Column of the uncertainty");
   rows.add("--label", flags->label, "COLUMN", "Column of the label");
@@ -296,7 +297,8 @@ void add_sql(CLI::App& program, Action& action) {
   add_objective_flags(*verb, flags->objective);
   verb->add_flag("--json", flags->json, "Print the boundary as JSON");
   verb->footer(
-      "Example: limen sql counts --from scored.holdout --dialect postgresql --precision 0.9 --state s.json -o b.json > q.sql\n"
+      "Example: limen sql counts --from scored.holdout --dialect postgres --precision 0.9 --state s.json -o b.json > "
+      "q.sql\n"
       "psql --csv -f q.sql > a.csv; then the same command with --answer a.csv, until b.json is written.\n"
       "Only counts leave the database; the boundary is the one that limen fit gives on the same rows.");
   verb->callback([flags, &action] { action = [flags] { return run_sql(*flags); }; });

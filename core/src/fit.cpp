@@ -291,9 +291,9 @@ SampleRanges check_rows(const Samples& samples) {
 template <typename Counted>
 Counted need_counted(std::optional<Counted> counted) {
   if (!counted) {
-    throw InvalidInput(
-        "fit_boundary",
-        "rows that are not in memory cannot have this objective: a recall bound of 0, or a beta of more than three digits");
+    throw InvalidInput("fit_boundary",
+                       "rows that are not in memory cannot have this objective: a recall bound of 0, or a beta of more "
+                       "than three digits");
   }
   return *std::move(counted);
 }

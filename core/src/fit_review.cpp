@@ -330,7 +330,8 @@ ReviewFit review_batches(Boundary boundary, const SampleBatches& batches, const 
   Found found;
   if (boundary.method == Method::kSmooth) {
     found = solve_top_smooth(
-        num_rest, all, rate, boundary.rule, [&](std::int64_t rows) { return top_score(rest, overview, rows, most_rows); },
+        num_rest, all, rate, boundary.rule,
+        [&](std::int64_t rows) { return top_score(rest, overview, rows, most_rows); },
         [&](double score) { return count_top(rest, overview, overview.edges, score, most_rows); });
   } else {
     const auto near = count_near_optimum(rest, overview, rest_objective({num_rest, 0}, all, rate), most_rows);

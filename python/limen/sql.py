@@ -17,13 +17,10 @@ __all__ = ["fit_boundary"]
 
 _DIALECTS = {
     "duckdb": "duckdb",
-    "psycopg": "postgresql",
-    "psycopg2": "postgresql",
-    "pg8000": "postgresql",
-    "asyncpg": "postgresql",
-    "pymysql": "mysql",
-    "MySQLdb": "mysql",
-    "mysql": "mysql",
+    "psycopg": "postgres",
+    "psycopg2": "postgres",
+    "pg8000": "postgres",
+    "asyncpg": "postgres",
     "snowflake": "snowflake",
     "google": "bigquery",
     "databricks": "spark",
@@ -102,7 +99,7 @@ def fit_boundary(
         As for :func:`limen.fit_boundary`.
     drop_missing : bool
         Leave out rows with a missing or infinite number, or without a label; else they are refused, with their number.
-    dialect : {"ansi", "postgresql", "duckdb", "spark", "mysql", "bigquery", "snowflake"}, optional
+    dialect : {"ansi", "spark", "duckdb", "postgres", "bigquery", "snowflake", "trino"}, optional
         None: by the connection's type.
 
     Returns

@@ -14,9 +14,7 @@ using Cell = std::tuple<std::size_t, std::size_t, std::int64_t, std::int64_t, do
 /// rows, positives, score and uncertainty from ... to ...
 using Overview = std::tuple<std::int64_t, std::int64_t, double, double, double, double>;
 
-std::string_view column_name(CountedColumn column) {
-  return column == CountedColumn::kScore ? "score" : "uncertainty";
-}
+std::string_view column_name(CountedColumn column) { return column == CountedColumn::kScore ? "score" : "uncertainty"; }
 
 /// count(query) is called with the GIL, from the thread that asks.
 CountedRows counted_rows(const Overview& overview, const nb::callable& count) {
@@ -71,9 +69,8 @@ nb::tuple certify_counted(const Overview& overview, const nb::callable& count, c
 SqlRows sql_rows(const std::string& from, const std::string& score, const std::string& uncertainty,
                  const std::string& label, const std::string& label_kind, const std::optional<std::string>& positive,
                  bool drop_missing, const std::string& dialect) {
-  return {from,     score,        uncertainty,
-          label,    parse_sql_label(label_kind), positive,
-          drop_missing, parse_sql_dialect(dialect)};
+  return {
+      from, score, uncertainty, label, parse_sql_label(label_kind), positive, drop_missing, parse_sql_dialect(dialect)};
 }
 
 }  // namespace
@@ -90,22 +87,25 @@ void bind_counted(nb::module_& module) {
         return spans;
       });
   nb::class_<SqlRows>(module, "SqlRows")
-      .def("__init__",
-           [](SqlRows* self, const std::string& from, const std::string& score, const std::string& uncertainty,
-              const std::string& label, const std::string& label_kind, const std::optional<std::string>& positive,
-              bool drop_missing, const std::string& dialect) {
-             new (self)
-                 SqlRows(sql_rows(from, score, uncertainty, label, label_kind, positive, drop_missing, dialect));
-           },
-           nb::arg("from_"), nb::arg("score"), nb::arg("uncertainty"), nb::arg("label"), nb::arg("label_kind"),
-           nb::arg("positive").none(), nb::arg("drop_missing"), nb::arg("dialect"))
+      .def(
+          "__init__",
+          [](SqlRows* self, const std::string& from, const std::string& score, const std::string& uncertainty,
+             const std::string& label, const std::string& label_kind, const std::optional<std::string>& positive,
+             bool drop_missing, const std::string& dialect) {
+            new (self) SqlRows(sql_rows(from, score, uncertainty, label, label_kind, positive, drop_missing, dialect));
+          },
+          nb::arg("from_"), nb::arg("score"), nb::arg("uncertainty"), nb::arg("label"), nb::arg("label_kind"),
+          nb::arg("positive").none(), nb::arg("drop_missing"), nb::arg("dialect"))
       .def("probe", [](const SqlRows& rows) { return sql_probe(rows); })
       .def("source", [](const SqlRows& rows) { return sql_source(rows); })
       .def("overview", [](const SqlRows& rows) { return sql_overview(rows); })
-      .def("count", [](const SqlRows& rows, const CountQuery& query) { return sql_of(query, rows); }, nb::arg("query"));
+      .def(
+          "count", [](const SqlRows& rows, const CountQuery& query) { return sql_of(query, rows); }, nb::arg("query"));
   module.def(
       "quote_sql_name",
-      [](const std::string& name, const std::string& dialect) { return quote_sql_name(name, parse_sql_dialect(dialect)); },
+      [](const std::string& name, const std::string& dialect) {
+        return quote_sql_name(name, parse_sql_dialect(dialect));
+      },
       nb::arg("name"), nb::arg("dialect"));
   module.def(
       "binomial_tails",

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
 import limen
+import numpy as np
 
 SHAPES = ("smooth", "tied", "magnitudes", "constant", "two", "single", "tiny")
 

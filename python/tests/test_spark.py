@@ -12,12 +12,11 @@ import threading
 import time
 from pathlib import Path
 
+import limen
 import numpy as np
 import pandas
 import pytest
 from engine_rows import fitted, make_rows
-
-import limen
 
 pytestmark = [
     pytest.mark.engines,

@@ -12,11 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import limen
 import numpy as np
 import pytest
 from engine_rows import FITS, SHAPES, fitted, make_rows
-
-import limen
 
 pytestmark = pytest.mark.engines
 duckdb = pytest.importorskip("duckdb")

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
+import limen
 import pytest
 from engine_rows import make_rows
-
-import limen
 
 pytestmark = pytest.mark.engines
 duckdb = pytest.importorskip("duckdb")

@@ -15,9 +15,7 @@ double reached(const Objective& objective, const Confusion& counts) {
 }
 
 /// The gain itself is uncertain, but more positives among as many rows are not.
-bool has_sure_lift(const ExpectedGain& expected) {
-  return expected.value > 0 && expected.lift_low.value_or(0) > 0;
-}
+bool has_sure_lift(const ExpectedGain& expected) { return expected.value > 0 && expected.lift_low.value_or(0) > 0; }
 
 Gains gains_of(const DecisionFacts& facts) {
   const StudyCell& cell = facts.cell;
@@ -58,10 +56,9 @@ std::string gain_text(const DecisionFacts& facts, Gains gains) {
   }
   switch (gains) {
     case Gains::kYes:
-      return facts.expected && facts.expected->low <= 0
-                 ? text + "; surely more positives among as many rows (" + percent_text(*facts.expected->lift_low) +
-                       " or more)."
-                 : text + ".";
+      return facts.expected && facts.expected->low <= 0 ? text + "; surely more positives among as many rows (" +
+                                                              percent_text(*facts.expected->lift_low) + " or more)."
+                                                        : text + ".";
     case Gains::kNo:
       return text + ": no gain.";
     default:

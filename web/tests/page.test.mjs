@@ -800,9 +800,7 @@ describe("a page that limen report wrote", { skip: process.env.LIMEN_PROGRAM ===
     assert.equal(content.bounds.length, 50);
     studies.set("program", content);
     const page = await open("program");
-    await page.$$eval(".switches input[type=checkbox]", (boxes) =>
-      boxes.forEach((box) => box.checked || box.click()),
-    );
+    await page.$$eval(".switches input[type=checkbox]", (boxes) => boxes.forEach((box) => box.checked || box.click()));
     let solved = 0;
     for (let at = 0; at < bounds.length; ++at) {
       await moveTo(page, at);
@@ -810,7 +808,9 @@ describe("a page that limen report wrote", { skip: process.env.LIMEN_PROGRAM ===
         Object.fromEntries(
           [...document.querySelectorAll("#methods-table tbody tr")].map((row) => [
             row.dataset.row,
-            Object.fromEntries([...row.querySelectorAll("[data-what]")].map((cell) => [cell.dataset.what, cell.dataset.value])),
+            Object.fromEntries(
+              [...row.querySelectorAll("[data-what]")].map((cell) => [cell.dataset.what, cell.dataset.value]),
+            ),
           ]),
         ),
       );
@@ -833,7 +833,11 @@ describe("a page that limen report wrote", { skip: process.env.LIMEN_PROGRAM ===
         assert.equal(seen[method]["holdout flagged"], String(fitted.holdout.flagged), place);
         assert.equal(seen[method]["holdout recall"], String(fitted.holdout.recall), place);
         const rule = content.rules[content.methods.find(({ name }) => name === method).at[at].rule];
-        assert.deepEqual(rule, { edges: fitted.rule.uncertainty_edges, thresholds: fitted.rule.score_thresholds }, place);
+        assert.deepEqual(
+          rule,
+          { edges: fitted.rule.uncertainty_edges, thresholds: fitted.rule.score_thresholds },
+          place,
+        );
       }
     }
     assert.ok(solved >= 150, `${solved} of 200 fits`);

@@ -122,8 +122,8 @@ struct FitBesideSingle {
 [[nodiscard]] FitResult fit_boundary(const SampleBatches& batches, const Objective& objective,
                                      const FitOptions& options = {});
 
-/// The same, bit for bit, of rows that are counted where they are; nothing but counts comes from there. Questions: about
-/// five for `st`, eight for `exact`, sixteen for `auto`, the first of a billion rows.
+/// The same, bit for bit, of rows that are counted where they are; nothing but counts comes from there. Questions:
+/// about five for `st`, eight for `exact`, sixteen for `auto`, the first of a billion rows.
 [[nodiscard]] FitResult fit_boundary(const CountedRows& rows, const Objective& objective,
                                      const FitOptions& options = {});
 

@@ -91,8 +91,8 @@ BatchOverview summarize_batches(const SampleBatches& batches, int levels, std::s
   return overview;
 }
 
-std::vector<double> detail::batch_edges(const SampleBatches& batches, const BatchFingerprint& fingerprint,
-                                        double score, int levels, std::size_t most_rows) {
+std::vector<double> detail::batch_edges(const SampleBatches& batches, const BatchFingerprint& fingerprint, double score,
+                                        int levels, std::size_t most_rows) {
   BatchQuantiles quantiles(levels, most_rows);
   BatchFingerprint now;
   Range<double> range;

@@ -13,8 +13,9 @@ namespace limen::detail {
 namespace {
 
 [[noreturn]] void refuse_answer(const char* why) {
-  throw InvalidInput("fit_boundary", std::string("the counts contradict each other (") + why +
-                                         "); the rows changed from one question to the next, or were counted wrongly",
+  throw InvalidInput("fit_boundary",
+                     std::string("the counts contradict each other (") + why +
+                         "); the rows changed from one question to the next, or were counted wrongly",
                      Cause::kFileChanged);
 }
 
@@ -121,8 +122,8 @@ std::vector<ValueRun> runs_at(const CountedRows& rows, CountedColumn column, std
     } else {
       for (const std::size_t at : open) {
         query.value_cuts.push_back(pieces[at].least);
-        const auto inside = even_cuts(pieces[at].least, pieces[at].greatest,
-                                      std::max<std::size_t>(2, kMostCuts / open.size()));
+        const auto inside =
+            even_cuts(pieces[at].least, pieces[at].greatest, std::max<std::size_t>(2, kMostCuts / open.size()));
         query.value_cuts.insert(query.value_cuts.end(), inside.begin(), inside.end());
         if (pieces[at].greatest < std::numeric_limits<double>::max()) {
           query.value_cuts.push_back(next_above(pieces[at].greatest));

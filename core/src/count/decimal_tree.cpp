@@ -91,8 +91,8 @@ class Descent {
       greatest = std::max(greatest, pieces_[at].greatest);
     }
     if (!(least <= greatest)) return;
-    const std::optional<double> cut = least < greatest && is_cut_({low, high, inside, above}) ? tree_cut(low, high)
-                                                                                                : std::nullopt;
+    const std::optional<double> cut =
+        least < greatest && is_cut_({low, high, inside, above}) ? tree_cut(low, high) : std::nullopt;
     if (!cut) {
       ends.push_back(low);
     } else if (least >= *cut) {

@@ -115,9 +115,13 @@ void LevelFinder<Real>::find(const Real* uncertainty, std::size_t size, Level* l
         level[begin + row] = static_cast<Level>(at);
       }
     } else {
+      // Uneven edges: a search among those of the row's span.
+      find_spans(values, block, low_, scale_, Real{kSpans - 1}, span.data());
       for (std::size_t row = 0; row < block; ++row) {
-        level[begin + row] =
-            static_cast<Level>(std::upper_bound(edges_.begin(), edges_.end() - 1, values[row]) - edges_.begin());
+        const auto at = static_cast<std::size_t>(span[row]);
+        const Real* const first = edges_.data() + below_[at];
+        const Real* const last = edges_.data() + (at + 1 < kSpans ? below_[at + 1] : num_edges);
+        level[begin + row] = static_cast<Level>(std::upper_bound(first, last, values[row]) - edges_.data());
       }
     }
   }

@@ -50,10 +50,10 @@ double value_at_rank(const Rows& rows, const detail::KeyMap<detail::KeyOf<typena
        map);
   while (size > most && low < high) {
     const detail::EqualRanges<Key> ranges(low, high, 1024);
-    find(detail::count_cells(
-             rows, ranges.size(),
-             [&](std::size_t, Key key) { return ranges.holds(key) ? ranges.at(key) : detail::kNoCell; }),
-         ranges);
+    find(
+        detail::count_cells(rows, ranges.size(),
+                            [&](std::size_t, Key key) { return ranges.holds(key) ? ranges.at(key) : detail::kNoCell; }),
+        ranges);
   }
   if (low == high) return static_cast<double>(detail::value_of_key(low));
   auto inside = detail::collect(rows, {detail::value_of_key(low), detail::value_of_key(high)},
@@ -105,10 +105,9 @@ constexpr std::size_t kMostDistinct = std::size_t{1} << 16;
 std::vector<double> score_cuts(const CountedRows& rows, double score, std::int64_t num_top) {
   constexpr std::int64_t kBins = 1024;
   const std::int64_t most = num_top / kBins;
-  std::vector<double> cuts =
-      detail::tree_cuts(rows, CountedColumn::kScore, {}, [&](const detail::TreeNode& node) {
-        return node.high > score && node.rows[0] > most && (node.low >= score || node.above[0] < num_top);
-      });
+  std::vector<double> cuts = detail::tree_cuts(rows, CountedColumn::kScore, {}, [&](const detail::TreeNode& node) {
+    return node.high > score && node.rows[0] > most && (node.low >= score || node.above[0] < num_top);
+  });
   std::erase_if(cuts, [score](double cut) { return cut <= score; });
   cuts.insert(cuts.begin(), score);
   return cuts;
@@ -136,23 +135,14 @@ Grid binned(std::vector<double> edges, const std::vector<double>& cuts, Range<do
   return grid;
 }
 
-/// The rows from the first cut on by level and cut: a pass without a sort.
-template <typename Rows>
-Grid count_top_in_bins(const Rows& rows, Range<double> scores, std::vector<double> edges,
-                       const std::vector<double>& score_cuts) {
-  using Real = typename Rows::Real;
-  using Key = detail::KeyOf<Real>;
-  std::vector<Key> cuts;
-  for (const double cut : score_cuts) cuts.push_back(detail::ordered_key(round_up_to<Real>(cut)));
-  const std::size_t num_levels = edges.size() + 1;
-  const std::size_t width = cuts.size() + 1;
-  const std::vector<Counts> counts =
-      detail::count_cells(rows, width * num_levels, [&cuts, width](std::size_t level, Key key) {
-        return width * level + static_cast<std::size_t>(std::ranges::upper_bound(cuts, key) - cuts.begin());
-      });
-  return binned(std::move(edges), score_cuts, scores, [&](std::size_t level, std::size_t bucket) {
-    return counts[width * level + bucket];
-  });
+/// The num_top rows that reach a score by level and cut, of which there are too many for a bin each.
+Grid count_top_in_bins(const CountedRows& rows, std::vector<double> edges, double score, std::int64_t num_top) {
+  const CountQuery query{.group_cuts = edges, .value_cuts = score_cuts(rows, score, num_top), .extremes = false};
+  const std::size_t width = query.value_cuts.size() + 1;
+  std::vector<Counts> counts(width * (edges.size() + 1));
+  for (const CountCell& cell : detail::ask(rows, query)) counts[width * cell.group + cell.bucket] = cell.counts;
+  return binned(std::move(edges), query.value_cuts, rows.score,
+                [&](std::size_t level, std::size_t bucket) { return counts[width * level + bucket]; });
 }
 
 /// scores: the range of all scores. counted(): the same rows, for cuts between many of them.
@@ -170,8 +160,7 @@ Grid count_top(const Rows& rows, Range<double> scores, std::vector<double> edges
   for (std::size_t level = 0; level < num_levels; ++level)
     num_top += static_cast<std::size_t>(counts[2 * level + 1].rows);
   if (num_top > kMostDistinct) {
-    return count_top_in_bins(rows, scores, std::move(edges),
-                             score_cuts(counted(), score, static_cast<std::int64_t>(num_top)));
+    return count_top_in_bins(counted(), std::move(edges), score, static_cast<std::int64_t>(num_top));
   }
   if (num_top > most_rows) {
     throw InvalidInput(
@@ -303,12 +292,7 @@ Grid count_top(const CountedRows& rows, std::vector<double> edges, double score)
   for (const CountCell& cell : sides) num_top += cell.bucket == 1 ? cell.counts.rows : 0;
   const std::size_t num_levels = edges.size() + 1;
   if (num_top > static_cast<std::int64_t>(kMostDistinct)) {
-    query.value_cuts = score_cuts(rows, score, num_top);
-    const std::size_t width = query.value_cuts.size() + 1;
-    std::vector<Counts> counts(width * num_levels);
-    for (const CountCell& cell : detail::ask(rows, query)) counts[width * cell.group + cell.bucket] = cell.counts;
-    return binned(std::move(edges), query.value_cuts, rows.score,
-                  [&](std::size_t level, std::size_t bucket) { return counts[width * level + bucket]; });
+    return count_top_in_bins(rows, std::move(edges), score, num_top);
   }
   query.value_cuts.clear();
   for (std::size_t level = 0; level < num_levels; ++level) query.spans.push_back({level, score, rows.score.high});

@@ -3,19 +3,10 @@
 
 #include <string>
 
-#include "limen/base/error.h"
-#include "limen/base/text.h"
+#include "count/sql_words.h"
 #include "limen/solve/segments.h"
 
 namespace limen::detail {
-
-void check_text(std::string_view text, const char* what, const char* function) {
-  if (text.empty()) throw InvalidInput(function, std::string(what) + " is empty");
-  if (text.find('\0') != std::string_view::npos) {
-    throw InvalidInput(function, std::string(what) + " " + quoted(text) + " has a NUL, which cannot be exported");
-  }
-  if (!is_utf8(text)) throw InvalidInput(function, std::string(what) + " " + quoted(text) + " is not UTF-8");
-}
 
 void check_exported(const Boundary& boundary, const char* function) {
   if (!boundary.segments) {

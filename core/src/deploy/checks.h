@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string_view>
-
 #include "limen/solve/boundary.h"
 
 /// What every export of a boundary checks first.
@@ -11,9 +9,6 @@ namespace limen::detail {
 /// Throws InvalidInput for a rule, segments or a review that are not valid, and for values of segments that
 /// check_text refuses.
 void check_exported(const Boundary& boundary, const char* function);
-
-/// Throws InvalidInput for a text that is empty, has a NUL or is not UTF-8: some engines would cut or change it.
-void check_text(std::string_view text, const char* what, const char* function);
 
 /// Whether the rule looks at uncertainty: a boundary without segments always does, as `decide` refuses what is not
 /// finite.

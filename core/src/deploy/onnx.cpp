@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "count/sql_words.h"
 #include "deploy/checks.h"
 #include "limen/base/error.h"
 #include "limen/base/version.h"

@@ -19,6 +19,7 @@
 #include <limits>
 #include <span>
 
+#include "count/sql_words.h"
 #include "deploy/checks.h"
 #include "limen/base/error.h"
 #include "limen/base/text.h"
@@ -30,158 +31,15 @@ namespace {
 
 constexpr const char* kFunction = "to_sql";
 
-constexpr std::array<std::string_view, 7> kDialects = {"ansi",     "spark",     "duckdb", "postgres",
-                                                       "bigquery", "snowflake", "trino"};
 constexpr std::array<std::string_view, 5> kParts = {"decision", "level", "reason", "review", "query"};
-
-template <typename Value, std::size_t kSize>
-Value parse_name(std::string_view name, const std::array<std::string_view, kSize>& names, const char* what) {
-  const auto place = std::ranges::find(names, name);
-  if (place != names.end()) return static_cast<Value>(place - names.begin());
-  std::string list;
-  for (const std::string_view known : names) list.append(list.empty() ? "" : ", ").append(known);
-  throw InvalidInput(kFunction, std::string(what) + " is " + quoted(name) + ", must be one of " + list);
-}
-
-/// `text` between two marks, with every mark inside it doubled.
-std::string doubled(std::string_view text, char mark) {
-  std::string result(1, mark);
-  for (const char c : text) {
-    if (c == mark) result += mark;
-    result += c;
-  }
-  return result + mark;
-}
-
-/// `text` between two marks, as the dialects take it whose texts have escapes with a backslash.
-std::string backslashed(std::string_view text, char mark) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string result(1, mark);
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == mark || c == '\\') {
-      result.append({'\\', c});
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result.append("\\u00").append({kHex[byte >> 4U], kHex[byte & 15U]});
-    } else {
-      result += c;
-    }
-  }
-  return result + mark;
-}
-
-bool is_plain(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x20 && byte != 0x7f && c != '\'' && c != '\\' && c != '$';
-}
-
-/// Words of a dialect.
-class Words {
- public:
-  explicit Words(SqlDialect dialect) : dialect_(dialect) {}
-
-  [[nodiscard]] std::string name(std::string_view name, const char* what) const {
-    detail::check_text(name, what, kFunction);
-    switch (dialect_) {
-      case SqlDialect::kSpark:
-        // Spark puts values of its configuration and of the environment in place of these before it parses.
-        if (name.find("${") != std::string_view::npos) {
-          throw InvalidInput(kFunction, std::string(what) + " " + quoted(name) + " has ${, which Spark replaces");
-        }
-        return doubled(name, '`');
-      case SqlDialect::kBigquery:
-        return backslashed(name, '`');
-      default:
-        return doubled(name, '"');
-    }
-  }
-
-  [[nodiscard]] std::string text(std::string_view text) const {
-    switch (dialect_) {
-      case SqlDialect::kSpark:
-        // What '' and \ mean depends on version and configuration; bytes do not.
-        return std::ranges::all_of(text, is_plain) ? doubled(text, '\'') : "CAST(X'" + hex(text) + "' AS STRING)";
-      case SqlDialect::kBigquery:
-      case SqlDialect::kSnowflake:
-        return backslashed(text, '\'');
-      case SqlDialect::kPostgres: {
-        if (text.find('\\') == std::string_view::npos) return doubled(text, '\'');
-        // What \ means in '...' is a setting; in E'...' it is not.
-        std::string escaped;
-        for (const char c : text) escaped.append(c == '\\' ? 2 : 1, c);
-        return "E" + doubled(escaped, '\'');
-      }
-      default:
-        return doubled(text, '\'');
-    }
-  }
-
-  /// A literal that is a double, and the very same one: digits alone would be a DECIMAL to most engines.
-  [[nodiscard]] std::string number(double value) const {
-    const std::string digits = number_text(value);
-    switch (dialect_) {
-      case SqlDialect::kSpark:
-        return digits + "D";
-      case SqlDialect::kDuckdb:
-      case SqlDialect::kBigquery:
-      case SqlDialect::kTrino:
-        return digits.find('e') == std::string::npos ? digits + "E0" : digits;
-      default:
-        return "CAST('" + digits + "' AS " + real() + ")";
-    }
-  }
-  [[nodiscard]] std::string no_number() const { return "CAST(NULL AS " + real() + ")"; }
-  [[nodiscard]] std::string as_number(const std::string& value) const {
-    return "CAST(" + value + " AS " + real() + ")";
-  }
-
-  /// A text whose bytes are compared, whatever the collation of the column: Spark's cast leaves it out, others are
-  /// told.
-  [[nodiscard]] std::string as_text(const std::string& value) const {
-    switch (dialect_) {
-      case SqlDialect::kSpark:
-      case SqlDialect::kBigquery:
-        return "CAST(" + value + " AS STRING)";
-      case SqlDialect::kPostgres:
-        return "CAST(" + value + " AS TEXT) COLLATE \"C\"";
-      case SqlDialect::kDuckdb:
-        return "CAST(" + value + " AS VARCHAR) COLLATE \"C\"";
-      default:
-        return "CAST(" + value + " AS VARCHAR)";
-    }
-  }
-
- private:
-  [[nodiscard]] std::string real() const {
-    switch (dialect_) {
-      case SqlDialect::kAnsi:
-      case SqlDialect::kPostgres:
-        return "DOUBLE PRECISION";
-      case SqlDialect::kBigquery:
-        return "FLOAT64";
-      default:
-        return "DOUBLE";
-    }
-  }
-  static std::string hex(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789ABCDEF";
-    std::string result;
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      result.append({kHex[byte >> 4U], kHex[byte & 15U]});
-    }
-    return result;
-  }
-
-  SqlDialect dialect_;
-};
 
 std::string line(int depth) { return "\n" + std::string(static_cast<std::size_t>(2 * depth), ' '); }
 
 /// The expressions of one boundary.
 class Expressions {
  public:
-  Expressions(const Boundary& boundary, const SqlOptions& options) : boundary_(boundary), words_(options.dialect) {
+  Expressions(const Boundary& boundary, const SqlOptions& options)
+      : boundary_(boundary), words_(options.dialect, kFunction) {
     score_ = words_.as_number(words_.name(options.score.value_or(boundary.score_column), "the score column"));
     if (detail::looks_at_uncertainty(boundary)) {
       uncertainty_ = words_.as_number(
@@ -243,14 +101,12 @@ class Expressions {
   using Leaf = std::function<std::string(const Segment*, const Rule&, std::size_t level, int depth)>;
 
   std::string guarded(bool with_score, int depth, const std::function<std::string(int)>& expression) const {
-    const std::string greatest = words_.number(std::numeric_limits<double>::max());
-    const std::string least = words_.number(std::numeric_limits<double>::lowest());
     std::string guard;
     const auto add = [&](const std::string& condition) {
       guard += (guard.empty() ? "CASE WHEN " : line(depth) + " AND ") + condition;
     };
-    if (with_score) add(score_ + " BETWEEN " + least + " AND " + greatest);
-    if (!uncertainty_.empty()) add(uncertainty_ + " BETWEEN " + least + " AND " + greatest);
+    if (with_score) add(words_.is_finite(score_));
+    if (!uncertainty_.empty()) add(words_.is_finite(uncertainty_));
     if (!segment_.empty()) add(segment_name_ + " IS NOT NULL");
     return guard + line(depth) + "THEN " + expression(depth + 1) + line(depth) + "END";
   }
@@ -316,7 +172,7 @@ class Expressions {
   }
 
   const Boundary& boundary_;
-  Words words_;
+  detail::SqlWords words_;
   std::string score_;
   std::string uncertainty_;  // empty: not looked at
   std::string segment_name_;
@@ -325,7 +181,7 @@ class Expressions {
 
 std::string query(const Boundary& boundary, const Expressions& expressions, const SqlOptions& options) {
   if (options.table.empty()) throw InvalidInput(kFunction, "a query needs the name of a table");
-  const Words words(options.dialect);
+  const detail::SqlWords words(options.dialect, kFunction);
   std::string table;
   for (const std::string& part : options.table) {
     table += (table.empty() ? "" : ".") + words.name(part, "the table's name");
@@ -342,11 +198,10 @@ std::string query(const Boundary& boundary, const Expressions& expressions, cons
 
 }  // namespace
 
-std::string_view to_string(SqlDialect dialect) { return kDialects[static_cast<std::size_t>(dialect)]; }
-SqlDialect parse_sql_dialect(std::string_view name) { return parse_name<SqlDialect>(name, kDialects, "the dialect"); }
-
 std::string_view to_string(SqlPart part) { return kParts[static_cast<std::size_t>(part)]; }
-SqlPart parse_sql_part(std::string_view name) { return parse_name<SqlPart>(name, kParts, "what is asked for"); }
+SqlPart parse_sql_part(std::string_view name) {
+  return static_cast<SqlPart>(detail::place_of(name, kParts, "what is asked for"));
+}
 
 std::string to_sql(const Boundary& boundary, const SqlOptions& options) {
   detail::check_exported(boundary, kFunction);

@@ -220,8 +220,7 @@ class CountedCertification {
     constexpr std::uint64_t kMany = 100'000;
     const double look_share = std::min(share_, gate_share(size_));
     const bool spares_rows = !is_monotone(objective_.goal) && size_ <= kMany;
-    const std::optional<double> reach =
-        spares_rows ? reach_of(rows_, objective_.bound.to_double()) : std::nullopt;
+    const std::optional<double> reach = spares_rows ? reach_of(rows_, objective_.bound.to_double()) : std::nullopt;
     const LearningTable table = make_table(reach);
     const std::vector<Counts> learning = table.draw(table.cells, share_, options_.seed, kLearn);
     const std::vector<Counts> set_aside = table.draw(learning, look_share / share_, options_.seed, kLook);
@@ -264,10 +263,10 @@ class CountedCertification {
     found_.walk = TableLearner(table, learning, objective_)
                       .learn(method, levels, from, options_.edges, (1 - share_) / share_, levels_chosen);
     if (found_.walk.num_steps() == 0) return;
-    conclude(found_,
-             {count_cells(found_.walk, table, learning),
-              count_cells(found_.walk, table, rest_of(table.cells, learning))},
-             std::nullopt, std::nullopt, objective_, options_, false);
+    conclude(
+        found_,
+        {count_cells(found_.walk, table, learning), count_cells(found_.walk, table, rest_of(table.cells, learning))},
+        std::nullopt, std::nullopt, objective_, options_, false);
   }
 
   /// One threshold, tested on every row that was not set aside; thresholds from `untouched_from` on are tested on all.
@@ -318,9 +317,9 @@ class CountedCertification {
       const Counts negatives{left[in].rows - left[in].positives, coarse[in].rows - coarse[in].positives};
       const std::int64_t positives =
           draw_hypergeometric(here.positives, left[in].positives, coarse[in].positives, random);
-      fine[at] = {positives + draw_hypergeometric(here.rows - here.positives, negatives.rows, negatives.positives,
-                                                  random),
-                  positives};
+      fine[at] = {
+          positives + draw_hypergeometric(here.rows - here.positives, negatives.rows, negatives.positives, random),
+          positives};
       left[in] -= here;
       coarse[in] -= fine[at];
     }

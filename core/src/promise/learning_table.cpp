@@ -124,9 +124,8 @@ Grid LearningTable::grid(const std::vector<Counts>& rows, const std::vector<doub
       const std::size_t level = from == 0 ? 0 : level_of(edges, uncertainty_cuts[from - 1]);
       sums[level] += rows[from * scores() + at];
     }
-    const double highest = at == score_cuts.size() ? score.high
-                                                    : std::nextafter(score_cuts[at],
-                                                                     -std::numeric_limits<double>::infinity());
+    const double highest =
+        at == score_cuts.size() ? score.high : std::nextafter(score_cuts[at], -std::numeric_limits<double>::infinity());
     for (std::size_t level = 0; level < sums.size(); ++level) {
       if (sums[level].rows > 0) grid.levels[level].push_back({low_score(at), sums[level], highest});
     }
@@ -159,17 +158,16 @@ LearningTable learning_table(const CountedRows& rows, const std::vector<double>&
   }
   constexpr std::int64_t kShare = 64;
   constexpr std::int64_t kFew = 16;
-  table.uncertainty_cuts = together(
-      tree_cuts(rows, CountedColumn::kUncertainty, group_cuts,
-                [&](const TreeNode& node) {
-                  std::int64_t inside = 0;
-                  for (std::size_t group = node.rows.size(); group-- > 0;) {
-                    inside += node.rows[group];
-                    if (inside > std::max(kFew, highest[group] / kShare)) return true;
-                  }
-                  return false;
-                }),
-      more_uncertainties);
+  table.uncertainty_cuts = together(tree_cuts(rows, CountedColumn::kUncertainty, group_cuts,
+                                              [&](const TreeNode& node) {
+                                                std::int64_t inside = 0;
+                                                for (std::size_t group = node.rows.size(); group-- > 0;) {
+                                                  inside += node.rows[group];
+                                                  if (inside > std::max(kFew, highest[group] / kShare)) return true;
+                                                }
+                                                return false;
+                                              }),
+                                    more_uncertainties);
   table.cells.resize(table.scores() * table.uncertainties());
   const CountQuery query{.group_cuts = table.uncertainty_cuts, .value_cuts = table.score_cuts, .extremes = false};
   for (const CountCell& cell : ask(rows, query)) table.cells[cell.group * table.scores() + cell.bucket] = cell.counts;

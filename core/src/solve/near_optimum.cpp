@@ -519,11 +519,13 @@ Grid find_near_optimum(const CountedRows& rows, const std::vector<double>& edges
     first.value_cuts = detail::even_cuts(rows.score.low, rows.score.high, detail::kMostCuts);
   }
   const std::vector<CountCell> cells = detail::ask(rows, first);
-  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) levels[cell->group].buckets.push_back(bucket_of(*cell));
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell)
+    levels[cell->group].buckets.push_back(bucket_of(*cell));
   Counts sum;
   for (const CountCell& cell : cells) sum += cell.counts;
   if (sum != rows.total) {
-    throw InvalidInput("fit_boundary", "the counts contradict each other: the rows changed from one question to the next",
+    throw InvalidInput("fit_boundary",
+                       "the counts contradict each other: the rows changed from one question to the next",
                        Cause::kFileChanged);
   }
   for (auto& level : levels) level.open_end = level.buckets.size();
@@ -540,8 +542,8 @@ Grid find_near_optimum(const CountedRows& rows, const std::vector<double>& edges
   for (std::size_t at = 0; at < levels.size(); ++at) {
     const auto& level = levels[at];
     if (level.open_rows() == 0) continue;
-    query.spans.push_back({at, value_of_key(level.buckets[level.open_end - 1].low),
-                           value_of_key(level.buckets[level.open_begin].high)});
+    query.spans.push_back(
+        {at, value_of_key(level.buckets[level.open_end - 1].low), value_of_key(level.buckets[level.open_begin].high)});
   }
   std::vector<std::vector<Bin>> distinct(levels.size());
   if (!query.spans.empty()) {

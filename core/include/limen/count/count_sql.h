@@ -6,14 +6,9 @@
 #include <string_view>
 
 #include "limen/count/counted_rows.h"
+#include "limen/count/sql_dialect.h"
 
 namespace limen {
-
-/// How an engine writes names, types and searches.
-enum class SqlDialect { kAnsi, kPostgresql, kDuckdb, kSpark, kMysql, kBigquery, kSnowflake };
-[[nodiscard]] std::string_view to_string(SqlDialect dialect);
-/// Throws InvalidInput that lists the dialects.
-[[nodiscard]] SqlDialect parse_sql_dialect(std::string_view name);
 
 /// What the label column holds.
 enum class SqlLabel { kNumber, kBoolean, kText };
@@ -27,15 +22,12 @@ struct SqlRows {
   std::string score = "score";
   std::string uncertainty = "uncertainty";
   std::string label = "label";
-  SqlLabel label_kind = SqlLabel::kNumber;      ///< 0 and 1; a truth value; or true, false, yes, no, 1 and 0 as text
+  SqlLabel label_kind = SqlLabel::kNumber;  ///< 0 and 1; a truth value; or true, false, yes, no, 1 and 0 as text
   std::optional<std::string> positive = std::nullopt;  ///< exactly this text is positive, any other label is not
   /// Rows with a missing or infinite number, or without a label, are left out of every count.
   bool drop_missing = false;
   SqlDialect dialect = SqlDialect::kAnsi;
 };
-
-/// A name in the dialect's quotes, whatever is in it.
-[[nodiscard]] std::string quote_sql_name(std::string_view name, SqlDialect dialect);
 
 /// What follows FROM.
 [[nodiscard]] std::string sql_source(const SqlRows& rows);

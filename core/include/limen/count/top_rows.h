@@ -22,7 +22,8 @@ namespace limen {
 
 /// Every distinct score of the rows that reach a score, and in every level one bin for all rows below it. Of more than
 /// 2^16 such rows some thousand score bins, the same for all levels, cut at numbers of few digits (decimal_tree.h),
-/// each with at most a 1024th of these rows unless they are equal, and as if its rows filled it. Rows without weights. ranges: as validate(samples) gives them.
+/// each with at most a 1024th of these rows unless they are equal, and as if its rows filled it. Rows without weights.
+/// ranges: as validate(samples) gives them.
 [[nodiscard]] Grid count_top(const Samples& samples, const SampleRanges& ranges, std::vector<double> edges,
                              double score);
 

@@ -6,15 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "limen/count/sql_dialect.h"
 #include "limen/solve/boundary.h"
 
 namespace limen {
-
-/// Whose SQL is written: how names, texts and numbers are quoted, and what types are called.
-enum class SqlDialect { kAnsi, kSpark, kDuckdb, kPostgres, kBigquery, kSnowflake, kTrino };
-[[nodiscard]] std::string_view to_string(SqlDialect dialect);
-/// Throws InvalidInput that lists the names.
-[[nodiscard]] SqlDialect parse_sql_dialect(std::string_view name);
 
 /// What is written.
 enum class SqlPart {
