@@ -28,14 +28,20 @@ _DIALECTS = {
 }
 
 
+def _module(connection: Any) -> str:
+    return type(connection).__module__.lstrip("_").split(".")[0]
+
+
 def _dialect(connection: Any, given: str | None) -> str:
     if given is not None:
         return given
-    module = type(connection).__module__.lstrip("_").split(".")[0]
-    return _DIALECTS.get(module, "ansi")
+    return _DIALECTS.get(_module(connection), "ansi")
 
 
 def _run(connection: Any, sql: str) -> list[tuple]:
+    # A cursor of DuckDB is another connection, which does not see temporary tables and registered frames.
+    if _module(connection) == "duckdb" and hasattr(connection, "execute"):
+        return connection.execute(sql).fetchall()
     cursor = connection.cursor()
     try:
         cursor.execute(sql)

@@ -162,6 +162,14 @@ def test_a_query_and_kinds_of_labels(duck, postgres):
         assert found == expected
 
 
+def test_duckdb_finds_what_belongs_to_the_connection(duck):
+    y, s, u = make_rows("smooth", 500)
+    duck.execute("CREATE OR REPLACE TEMP TABLE passing (label TINYINT, score DOUBLE, uncertainty DOUBLE)")
+    duck.executemany("INSERT INTO passing VALUES (?, ?, ?)", list(zip(y.tolist(), s.tolist(), u.tolist(), strict=True)))
+    found = limen.sql.fit_boundary(duck, "passing", min_precision=0.8, method="st")
+    assert found == limen.fit_boundary(y, s, u, min_precision=0.8, method="st")
+
+
 def test_hostile_names_are_names(duck, postgres):
     y, s, u = make_rows("smooth", 500)
     hostile = 'a"; DROP TABLE hostile; --'
@@ -212,7 +220,7 @@ def test_missing_values_are_refused_with_their_number_or_left_out(duck, postgres
     for connection, fill in ((duck, to_duck), (postgres, to_postgres)):
         fill(connection, "gaps", y, s, u)
         cursor = connection.cursor()
-        cursor.execute("CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS place, * FROM gaps")
+        cursor.execute("CREATE TABLE numbered AS SELECT row_number() OVER () AS place, * FROM gaps")
         for at, (column, value) in enumerate(
             [
                 ("score", "NULL"),
