@@ -327,7 +327,7 @@ def evaluate(
     confidence = float(confidence_level)
     found = _core.confusion(*counts.sum(axis=0).tolist(), confidence)
     found["levels"] = [_core.confusion(*level.tolist(), confidence) for level in counts]
-    return _evaluation(found)
+    return _evaluation(found, confidence)
 
 
 @dataclasses.dataclass(frozen=True)
