@@ -324,6 +324,26 @@ describe("the slider", () => {
     });
   }
 
+  test("what is gained at the bound is inside the frame of the gains, however small other gains are", async () => {
+    const content = makeStudy("full");
+    for (const key of ["in_sample", "expected", "test"]) {
+      content.gain[key] = content.bounds.map((_, at) => (at === content.start ? 0.26 : 0.002));
+    }
+    content.gain.expected_low = content.bounds.map((_, at) => (at === content.start ? -0.2 : -0.001));
+    content.gain.expected_high = content.bounds.map((_, at) => (at === content.start ? 0.7 : 0.003));
+    studies.set("gains", content);
+    render("gains", content);
+    const page = await open("gains");
+    const ticks = await page.$$eval('section[id="gain"] svg.drawing text', (labels) =>
+      labels
+        .map((label) => label.textContent)
+        .filter((label) => /^[+\u2212]?[0-9.]+%$/.test(label))
+        .map((label) => Number.parseFloat(label.replace("\u2212", "-"))),
+    );
+    assert.ok(Math.max(...ticks) >= 20, ticks.join(" "));
+    await page.context().close();
+  });
+
   test("is moved by keyboard, from end to end and back to what was asked for", async () => {
     const content = study("fpr");
     const page = await open("fpr");

@@ -23,12 +23,21 @@ export function gainByBound(view) {
     { key: "test", name: "On the test", dash: "9 4" },
   ].filter(({ key }) => points.some((point) => point[key] !== null));
   const values = points.flatMap((point) => series.map(({ key }) => point[key])).filter((value) => value !== null);
-  // At bounds that few rows reach, gains and bands can be many times as large as elsewhere: the frame cuts them.
-  const sizes = values.map(Math.abs).sort((one, other) => one - other);
+  // At bounds that few rows reach, gains and bands can be many times as large as elsewhere: the frame cuts them, but
+  // never what is gained at the bound that was asked for, or at the one that is looked at. Bounds without a gain, where
+  // one threshold decides, do not count.
+  const sizes = values
+    .map(Math.abs)
+    .filter((size) => size > 0)
+    .sort((one, other) => one - other);
   const usual = 2.5 * (sizes[Math.floor(0.8 * (sizes.length - 1))] ?? 0) || Infinity;
   const whole = extent([0, ...values, ...points.flatMap((point) => [point.low, point.high])], 0.05) ?? [0, 1];
-  const domain = [Math.max(whole[0], -usual), Math.min(whole[1], usual)];
-  const cut = whole[0] < domain[0] || whole[1] > domain[1];
+  function frame() {
+    const shown = [points[study.start], points[view.bound]].flatMap((point) => series.map(({ key }) => point[key]));
+    const size = Math.max(usual, ...shown.map((value) => 1.2 * Math.abs(value ?? 0)));
+    return [Math.max(whole[0], -size), Math.min(whole[1], size)];
+  }
+  const isCut = () => whole[0] < frame()[0] || whole[1] > frame()[1];
 
   function draw(width, palette) {
     if (values.length === 0) return null;
@@ -45,7 +54,7 @@ export function gainByBound(view) {
         ticks: width < 520 ? 5 : 9,
       },
       y: {
-        domain,
+        domain: frame(),
         label: `\u2191 ${goalOf(study)} gained over one threshold`,
         tickFormat: (value) => format.change(value).replace(".0%", "%"),
         grid: true,
@@ -109,7 +118,7 @@ export function gainByBound(view) {
     describe: () =>
       `Lines of the relative gain in ${goalOf(study)} over one threshold against the bound on ${constraint.name}. At ${format.bound(bounds[view.bound])}: ${series.map(({ key, name }) => `${name} ${format.change(points[view.bound][key])}`).join(", ")}.`,
     note: () =>
-      `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${cut ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
+      `${gain.by ? `Expected by ${gain.by}, w` : "W"}ith a ${format.digits(100 * study.confidence)}% band.${isCut() ? " What is beyond the frame is in the numbers." : ""} A gain on the hold-out alone is too good: the rule was chosen there.`,
     table: () => ({
       columns: [
         { name: `bound on ${constraint.name}`, format: format.bound },
