@@ -7,6 +7,7 @@
 #include "limen/base/error.h"
 #include "limen/base/json.h"
 #include "page.h"
+#include "svg.h"
 
 namespace limen::report {
 namespace {
@@ -14,33 +15,6 @@ namespace {
 constexpr const char* kFunction = "render_report";
 constexpr std::string_view kTitleMark = "@LIMEN_TITLE@";
 constexpr std::string_view kStudyMark = "@LIMEN_STUDY@";
-
-/// Text between two tags.
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 /// JSON inside a script element. The characters that are escaped occur only in strings, where an escape means the same.
 std::string escape_json(std::string_view json) {
@@ -93,7 +67,7 @@ std::string render_report(std::string_view study_json) {
   }
   // A byte order mark may stand before JSON in a file, but not in the page.
   if (study_json.starts_with("\xEF\xBB\xBF")) study_json.remove_prefix(3);
-  const std::string title = escape_html(title_of(study_json));
+  const std::string title = detail::escape_xml(title_of(study_json));
   const std::string study = escape_json(study_json);
 
   // web/build.mjs has seen to it that each mark is there once, the title's first.
